@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Refusal
 from gatewright.kernel import Kernel
+from gatewright.secret_scanning.chunks import CHUNK, GAP
 from tests import kernel_parts
 from tests.kernel_parts import ANSWER, Book, Line, Mark, a_call
 
@@ -28,6 +29,19 @@ class Change:
     def judge(self, call: Call) -> Refusal | None:
         """Why not, once told."""
         return REFUSAL if self.refuses else None
+
+
+class Ends:
+    """Ends every call that it is asked about."""
+
+    name = "ends"
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def judge(self, call: Call) -> Refusal | None:
+        """Why it ends."""
+        return replace(REFUSAL, reason=self._reason)
 
 
 class Slow:
@@ -163,6 +177,47 @@ async def test_a_refused_caller_hears_nothing_more_of_the_call(answers: bool) ->
     assert [one.method for one in line.sent] == ["before"]
 
 
+class Holds(Mark):
+    """A filter that holds text back, and was not done with some more."""
+
+    def event(self, call: Call, event: Event) -> Event | None:
+        return None
+
+    def rest(self, call: Call) -> Event | None:
+        return Event(*self.held)
+
+    held: tuple[str, dict[str, object]] = (CHUNK, {"content": {"type": "text", "text": "held"}})
+
+
+class Misses(Holds):
+    held = (GAP, {"request_id": "c1", "chars": 7})
+
+
+@pytest.mark.parametrize("reason", [REFUSAL.reason, "internal", "timeout", "cancelled"])
+@pytest.mark.parametrize(("held", "chars"), [(Holds, 4), (Misses, 7)])
+async def test_a_refused_caller_is_told_how_much_text_does_not_come(
+    held: type[Holds], chars: int, reason: str
+) -> None:
+    """A drain or an operator's stop takes nothing back: what was held of the text so far goes on."""
+
+    class Talks(Slow):
+        async def __call__(self, call: Call, back: Back) -> Outcome:
+            self.back = back
+            back.emit(Event(CHUNK, {"content": {"type": "text", "text": "held"}}))
+            return await super().__call__(call, back)
+
+    owner, line = Talks(), Line()
+    kernel = Kernel([], owner, [held("holds")], Book())
+    task = asyncio.create_task(kernel.handle(a_call(), line))
+    await owner.reached(1)
+    kernel.end_refused([Ends(reason)])
+    owner.back.emit(Event(CHUNK, {"content": {"type": "text", "text": "later"}}))
+    assert isinstance(await task, Refusal)
+    kept = reason in ("timeout", "cancelled")
+    gap = Event(GAP, {"request_id": "c1", "chars": len("later") + (0 if kept else chars)})
+    assert line.sent == ([Event(*held.held), gap] if kept else [gap])
+
+
 async def test_what_an_owner_says_between_the_refusal_and_its_cancellation_does_not_pass() -> None:
     class Talks(Slow):
         async def __call__(self, call: Call, back: Back) -> Outcome:
@@ -180,8 +235,11 @@ async def test_what_an_owner_says_between_the_refusal_and_its_cancellation_does_
     assert line.sent == []
 
 
-async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ran() -> None:
-    """While its intent goes to the disk."""
+@pytest.mark.parametrize("reason", [REFUSAL.reason, "timeout", "cancelled", "internal"])
+async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ran(
+    reason: str,
+) -> None:
+    """While its intent goes to the disk: whatever ends it, it may be made again."""
 
     class Page(kernel_parts.Page):
         async def on_disk(self) -> None:
@@ -192,15 +250,14 @@ async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ra
         def open(self, call: Call) -> kernel_parts.Page:
             return Page(self)
 
-    written, gate, owner = asyncio.Event(), Change(), Slow()
-    kernel = Kernel([gate], owner, [], Disk(flush=True))
+    written, owner = asyncio.Event(), Slow()
+    kernel = Kernel([], owner, [], Disk(flush=True))
     task = asyncio.create_task(kernel.handle(a_call(), Line()))
     async with asyncio.timeout(10):
         await written.wait()
-        gate.refuses = True
-        assert kernel.end_refused() == 1
+        assert kernel.end_refused([Ends(reason)]) == 1
         outcome = await task
-    assert outcome == replace(REFUSAL, gate="access")
+    assert outcome == replace(REFUSAL, reason=reason, gate="ends")
     assert owner.waiting == 0
 
 

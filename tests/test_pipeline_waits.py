@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.access import gate as access_gate
+from gatewright.access import touched
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants, Layer
 from gatewright.access.permission_gate import Permission
@@ -51,7 +51,7 @@ class World:
         grants = Grants((), issued=self.issued)
         access = Access(grants, lambda: 0.0)
         if waits == "access":
-            monkeypatch.setattr(access_gate, "in_slices", self._sliced)
+            monkeypatch.setattr(touched, "in_slices", self._sliced)
         risky = {"risk_level": "dangerous"} if waits == "confirm" else {}
         self.tool = tool = a_tool(
             "run", schema={"type": "object"}, validator="network_restricted", **risky
@@ -77,6 +77,9 @@ class World:
     async def _wait(self) -> None:
         self.reached.set()
         await self.go.wait()
+
+    def fresh(self, credential: str) -> bool:
+        return False
 
     async def look(self, credential: str) -> Refusal | None:
         await self._wait()
@@ -205,16 +208,36 @@ async def test_what_is_taken_back_while_a_call_waits_ends_it_before_it_is_sent(
     assert outcome.gate == gates[taken]
 
 
+@pytest.mark.parametrize(("hidden", "passes"), [("a\u200bb", True), ("\u200b/etc/passwd", False)])
+async def test_many_arguments_that_sanitize_changes_are_looked_through_again_in_slices(
+    hidden: str, passes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def owner(call: Call, back: Back) -> Outcome:
+        return ANSWER
+
+    monkeypatch.setattr(touched, "_MOST_TEXTS", 0)  # none on the loop, however few
+    access = Access(Grants((), issued=Layer([Grant(AGENT.id, "srv")])), lambda: 0.0)
+    kernel = Kernel([access, Sanitize(Wanted(True))], owner, [], Book())
+    arguments = {"texts": ["word"] * 3_000 + [hidden]}
+    call = a_tool_call(a_tool("run"), arguments=arguments, caller=LIMITED)
+    outcome = await kernel.handle(call, Asked({}))
+    expected = ("", "") if passes else ("access", "path_not_allowed")
+    assert (getattr(outcome, "gate", ""), getattr(outcome, "reason", "")) == expected
+
+
 def test_each_gate_that_can_wait_is_looked_at_here() -> None:
     every: list[Any] = [
         *(Authenticate, Session, GatewayDrain, Rate, Resolve, Access, ToolRate, Definition),
         *(Sanitize, Schema, Validators, Permission, Flow, Confirm),
     ]
     assert [one.name for one in every] == list(Gates._fields)
+    # What says anything else than that it answers at once may wait.
+    at_once = {"Call", "Refusal", "Call | Refusal"}
     can = {
         one.name
         for one in every
-        if "Awaitable" in str(inspect.signature(one.__call__).return_annotation)
+        if inspect.iscoroutinefunction(one.__call__)
+        or str(inspect.signature(one.__call__).return_annotation) not in at_once
     }
     assert can == {*WAITING} - {"look-ups"}
 

@@ -306,3 +306,16 @@ async def test_what_is_nested_too_deeply_to_wait_ends_the_call_by_name() -> None
     assert flaw.reason == "output_invalid"
     while deep:
         deep = deep.pop()
+
+
+async def test_a_question_of_a_call_that_ends_as_it_is_clean_is_not_put() -> None:
+    class Ends(Marks):
+        async def _later(self, event: Event) -> Event | None:
+            asyncio.get_running_loop().call_soon(way.close)
+            return event
+
+    heard = Heard()
+    way = FilteredBack(a_call(), heard, [Ends("a", asyncio.Event())])
+    with pytest.raises(CannotAsk, match="over"):
+        await way.ask(Question("slow", {}))
+    assert heard.questions == []

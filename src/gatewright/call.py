@@ -336,6 +336,9 @@ class CannotAsk(Exception):  # noqa: N818 - a verdict, not a malfunction
 class Unrecorded(Exception):  # noqa: N818 - the promise it names: no record, no call
     """The audit trail cannot be written, so the call may not go on."""
 
+    ran = True
+    """Whether the call may have been carried out: only its trail knows that it was not."""
+
 
 class Back(Protocol):
     """What may travel back to the caller while its call runs."""

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Event, Failure, Filter, Gate, Outcome, Refusal
 
-__all__ = ["BROKEN", "CLOSED", "Dispatch", "Holding", "Judge", "Policy", "Since", "refused"]
+__all__ = [
+    "BROKEN",
+    "CLOSED",
+    "Dispatch",
+    "Easing",
+    "Holding",
+    "Judge",
+    "Policy",
+    "Since",
+    "refused",
+]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -37,6 +47,16 @@ class Since(Protocol):
 
     def since(self, call: Call) -> Refusal | None:
         """Why it may not go on as things stand now; None where it may."""
+
+
+@runtime_checkable
+class Easing(Protocol):
+    """A gate that needs long to judge large arguments, once another gate has changed them."""
+
+    name: str
+
+    def eased(self, call: Call) -> Call | Awaitable[Call]:
+        """The call with what `judge` then finds at hand; nothing is decided by it."""
 
 
 @runtime_checkable
@@ -68,7 +88,9 @@ class Policy:
     """What one configuration does with a call, from the first gate to the last filter. Never changed: a
     call holds on to the one it began with, so the last call of it lets go of it."""
 
-    __slots__ = ("__weakref__", "_since", "dispatch", "filters", "gates", "holding", "judges")
+    __slots__ = (
+        *("__weakref__", "_since", "dispatch", "easing", "filters", "gates", "holding", "judges"),
+    )
 
     def __init__(
         self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
@@ -76,6 +98,7 @@ class Policy:
         self.gates = tuple(gates)
         # Found once for each configuration: `isinstance` of a protocol is slow.
         self.judges: tuple[Judge, ...] = tuple(one for one in self.gates if isinstance(one, Judge))
+        self.easing = tuple(one for one in self.gates if isinstance(one, Easing))
         self._since = tuple(one for one in self.gates if isinstance(one, Since))
         self.dispatch = dispatch
         self.filters = tuple(filters)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from gatewright.call import Call, Gate, Refusal
-from gatewright.call_policy import BROKEN, Judge, refused
+from gatewright.call_policy import BROKEN, Judge, Policy, refused
 
 __all__ = ["GateWaits", "Present", "waited"]
 
@@ -82,6 +82,17 @@ class GateWaits:
         finally:
             self._all.discard(wait)
             wait.task = None  # it holds what it was cancelled with, and that all of this
+
+    async def again(self, policy: Policy, call: Call) -> Call | Refusal:
+        """A call that every gate of `policy` has let pass, and that has waited in one: as it goes on, or why it may not as things
+        stand now. What takes long is found out before that is asked, as that is a wait as well."""
+        for gate in policy.easing:
+            eased = gate.eased(call)
+            said = eased if isinstance(eased, Call) else await self.verdict(gate, eased, call)
+            if isinstance(said, Refusal):
+                return said
+            call = said
+        return policy.refused_since(call) or call
 
     def present(self) -> list[Present]:
         """Those that wait now."""

@@ -29,7 +29,7 @@ from gatewright.call import (
 )
 from gatewright.call_policy import Dispatch, Judge, Policy, refused
 from gatewright.gate_waits import GateWaits, Present
-from gatewright.mcp.protocol.recovery import interrupted, marked
+from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
 from gatewright.transport.slices import begun
@@ -252,9 +252,8 @@ class Kernel:
                         asked_once = False
                     call = verdict  # what is known even if we end here
                 else:
-                    # What was revoked while it waited in one gate, the gates before that know.
-                    outcome = (None if asked_once else policy.refused_since(call)) or (
-                        await self._forward(policy, call, back, trail)
+                    outcome = await (self._forward if asked_once else self._asked_again)(
+                        policy, call, back, trail
                     )
             except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
                 outcome = _broken(call, problem)
@@ -279,6 +278,13 @@ class Kernel:
             ended(call, closed, trail.spent_s)
         return closed
 
+    async def _asked_again(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
+        """What was revoked while it waited in one gate, the gates before that know."""
+        again = await self._waits.again(policy, call)
+        if isinstance(again, Refusal):
+            return again
+        return await self._forward(policy, again, back, trail)
+
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
         way = FilteredBack(call, back, policy.filters)
         running = _Running(call, policy, asyncio.current_task(), monotonic(), way)
@@ -298,8 +304,10 @@ class Kernel:
             way.close()
             # However it ended, and once: a filter keeps what it holds of a call that has sent something until it is asked (`Holding`).
             held = policy.held(call) if way.used else ()
-        if running.refusal is not None:
-            # Nothing of what was held back, and also where its owner answered in place of the cancellation.
+        if (
+            running.refusal is not None
+        ):  # also where its owner answered in place of the cancellation
+            (way.drop if revoked(running.refusal) else way.release)(held or ())
             outcome = running.ended(running.refusal)
         elif held is None:
             return marked(call, _BROKEN)
@@ -312,7 +320,7 @@ class Kernel:
         except Exception:
             log.exception("a filter broke at the outcome of call %s", call.id)
             outcome = _BROKEN
-        return marked(call, outcome)
+        return marked(call, outcome) if running.sent else outcome
 
     @staticmethod
     async def _dispatched(policy: Policy, call: Call, way: FilteredBack) -> Outcome:

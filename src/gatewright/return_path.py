@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, CannotAsk, Event, Failure, Filter, Question
 from gatewright.mcp.wire import jsonrpc
-from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
+from gatewright.secret_scanning.chunks import GAP, chars_of
 
 __all__ = ["LATE_S", "MOST", "MOST_BYTES", "FilteredBack"]
 
@@ -42,7 +42,7 @@ class FilteredBack(msgspec.Struct, eq=False):
     garbage takes account."""
     _bytes: int = 0
     _lost: int = 0
-    """Characters of chunks that no filter has looked at and none will."""
+    """Characters of chunks that do not reach the caller, which is told so at the end."""
     _over: bool = False
     flaw: Failure | None = None
     """Why the call ends with this instead, where more waited than may."""
@@ -55,6 +55,7 @@ class FilteredBack(msgspec.Struct, eq=False):
         """Pass an event on, now or behind those that a filter still needs time for. Of a call that is over nothing passes: a filter
         would keep what it holds of it for ever."""
         if self._over:
+            self._lost += chars_of(event.method, event.params)
             return
         if self.late is not None:
             self._wait(event)
@@ -69,6 +70,14 @@ class FilteredBack(msgspec.Struct, eq=False):
         """Pass on what filters had held back, which they have cleaned already, and say how much text never came to them."""
         for event in events:
             self._back.emit(event)
+        self._tell_lost()
+
+    def drop(self, events: Sequence[Event]) -> None:
+        """Of a call whose caller may not make it any more: nothing of what filters had held back passes, and how much text that is, is told."""
+        self._lost += sum(chars_of(one.method, one.params) for one in events)
+        self._tell_lost()
+
+    def _tell_lost(self) -> None:
         if self._lost:
             self._back.emit(Event(GAP, {"request_id": self._call.id, "chars": self._lost}))
 
@@ -81,6 +90,8 @@ class FilteredBack(msgspec.Struct, eq=False):
         cleaned = self._cleaned(said)
         if cleaned is not None and not isinstance(cleaned, Event):
             cleaned = await self._turn(cleaned)
+            if self._over:  # since it was clean, and before it could be put
+                raise CannotAsk("the call is over", -32000)
         if cleaned is None:
             raise CannotAsk("no filter lets this question pass")
         if cleaned is not said:
@@ -147,13 +158,13 @@ class FilteredBack(msgspec.Struct, eq=False):
             self.flaw = self.flaw or Failure(
                 "output_invalid", f"a message cannot be sent: {problem}"
             )
-            self._lost += _chars(event)
+            self._lost += chars_of(event.method, event.params)
             return
         if self.flaw is None and len(self._waits) < MOST and self._bytes + len(text) <= MOST_BYTES:
-            self._waits.append((event.method, text, _chars(event)))
+            self._waits.append((event.method, text, chars_of(event.method, event.params)))
             self._bytes += len(text)
             return
-        self._lost += _chars(event)
+        self._lost += chars_of(event.method, event.params)
         if self.flaw is None:
             said = f"more than {MOST} messages or {MOST_BYTES} bytes came while a large one was cleaned of secrets"
             self.flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
@@ -196,8 +207,3 @@ def _over(asked: asyncio.Future[Event | None], _: object) -> None:
     """A question whose call has ended before it could be put."""
     if not asked.done():
         asked.set_exception(CannotAsk("the call is over", -32000))
-
-
-def _chars(event: Event) -> int:
-    """How many characters a chunk has; 0 for what is none."""
-    return len(text_of(event.params) or "") if event.method == CHUNK else 0

@@ -234,6 +234,23 @@ async def test_what_is_given_up_when_all_is_mended_already_is_recorded_at_once(
     await log.close()
 
 
+@pytest.mark.parametrize(("risk", "ran"), [("moderate", True), ("dangerous", False)])
+async def test_what_cannot_be_recorded_says_whether_the_call_was_forwarded(
+    tmp_path: Path, risk: Any, ran: bool
+) -> None:
+    log = a_log(tmp_path)
+    call = a_call(1, a_tool(risk))
+    trail = log.open(call)
+    trail.intent(call)
+    trail.failed(Unrecorded("the disk was full"))
+    waits = trail.settled()
+    assert waits is not None
+    with pytest.raises(Unrecorded) as told:
+        await waits
+    assert told.value.ran is ran
+    await log.close()
+
+
 class Never:
     """An owner who never answers, and knows who came."""
 
@@ -358,13 +375,10 @@ async def test_a_call_is_in_flight_until_its_answer_may_leave(tmp_path: Path) ->
     """With `always` until it is on the disk: a gateway that drains waits for it."""
     log, server = a_log(tmp_path, sync="always"), Together()
     kernel = Kernel([], server, [], log)
-    early: list[int] = []
     tasks = _calls(kernel, count=3)
-    for task in tasks:
-        task.add_done_callback(lambda _: early.append(kernel.in_flight))
     await server.release(3)
     while kernel.in_flight:
-        assert not all(task.done() for task in tasks)
+        assert kernel.in_flight == sum(not task.done() for task in tasks)
         await asyncio.sleep(0)
     assert all(task.done() for task in tasks)
     await log.close()

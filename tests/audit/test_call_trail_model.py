@@ -99,8 +99,11 @@ class Machine(RuleBasedStateMachine):
             task = asyncio.current_task()
             # Cancelled by others as well, nobody takes it for the end of the call and answers.
             once = task is not None and task.cancelling() == 1
-            if once and stopped.__cause__ is None and not self.recorded(call):
-                self.wrong.append(f"{call.id} was cancelled without a record")
+            cause = stopped.__cause__
+            if once and self.recorded(call) is not (cause is None):
+                self.wrong.append(f"{call.id} was cancelled with a record and a cause, or neither")
+            if isinstance(cause, Unrecorded) and cause.ran is not (call.id in self.ran):
+                self.wrong.append(f"{call.id} ran, or not, and its cause says otherwise")
             raise
         if isinstance(outcome, Answer):
             if not self.recorded(call):

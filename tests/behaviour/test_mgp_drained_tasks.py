@@ -100,13 +100,16 @@ async def test_a_drain_waits_for_a_task_and_for_who_fetches_its_result(
             await until(client, "disconnected")
 
 
+@pytest.mark.parametrize("replaced", [False, True])
 async def test_a_gateway_that_drains_waits_for_a_task_and_for_who_fetches_its_result(
-    tmp_path: Path,
+    tmp_path: Path, replaced: bool
 ) -> None:
-    """MGP-11.4-3"""
+    """MGP-11.4-3: also for one of a server that a reload has replaced since."""
     with running(tmp_path, content(tmp_path)) as gateway:
         async with operator(gateway) as chief, host(gateway, can=OFFER) as client:
             task, pid = await begun(client)
+            if replaced:
+                await asyncio.to_thread(reloaded, gateway, tmp_path)
             params = {"reason": "kernel_shutdown", "timeout_ms": 20_000}
             said = await chief.request("mgp/lifecycle/shutdown", params)
             assert said["estimated_drain_ms"] == 20_000
@@ -117,6 +120,25 @@ async def test_a_gateway_that_drains_waits_for_a_task_and_for_who_fetches_its_re
             assert await status(client, task) == "completed"
             assert await result(client, task) == f"made by {pid}"
             assert await asyncio.to_thread(gateway.process.wait, 20) == 0
+
+
+async def test_who_waits_for_a_task_that_waits_for_an_operator_holds_no_drain_up(
+    tmp_path: Path,
+) -> None:
+    """Its call would be refused by now."""
+    settings = content(tmp_path)
+    settings["servers"][0]["tools"] = {"pid": {"risk_level": "dangerous"}}
+    settings["approvals"] = {"approver": "operator", "hold_s": 20}
+    with running(tmp_path, settings) as gateway:
+        async with operator(gateway) as chief, host(gateway, can=OFFER) as client:
+            asked = {"name": "s__pid", "arguments": {}, "task": {"ttl": 600_000}}
+            task = (await client.request("tools/call", asked))["task"]["taskId"]
+            waiting = asyncio.create_task(refused(result(client, task)))
+            await asyncio.sleep(0.3)
+            params = {"reason": "kernel_shutdown", "timeout_ms": 60_000}
+            await chief.request("mgp/lifecycle/shutdown", params)
+            assert await asyncio.wait_for(waiting, 10) == 3003
+            assert await asyncio.to_thread(gateway.process.wait, 10) == 0
 
 
 async def test_a_task_has_no_longer_than_the_drain(tmp_path: Path) -> None:

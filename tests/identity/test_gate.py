@@ -199,11 +199,15 @@ class Tokens:
     def __init__(self) -> None:
         self.found: Caller | Literal["expired"] | None = BEARER
         self.refusal: Refusal | None = None
+        self.lately = False
         self.looked = 0
         self.seen: list[str] = []
 
     def known(self, credential: str) -> Caller | Literal["expired"] | None:
         return self.found if credential == "a.b.c" else None
+
+    def fresh(self, credential: str) -> bool:
+        return self.lately
 
     async def look(self, credential: str) -> Refusal | None:
         self.looked += 1
@@ -222,6 +226,18 @@ async def test_a_token_that_was_looked_at_is_looked_at_again_for_each_call(keys:
     assert tokens.seen == ["a.b.c"]
     tokens.refusal = Refusal("auth_failed", "revoked meanwhile")
     assert await verdict_of(gate, call, Mute()) is tokens.refusal
+
+
+def test_a_token_that_was_looked_at_a_moment_ago_makes_no_call_wait(keys: KeyStore) -> None:
+    """A call that waits in a gate is asked about by all of them once more."""
+    tokens = Tokens()
+    gate = Authenticate(keys, bearers=tokens)
+    call = a_call(caller=BEARER, credential="a.b.c")
+    tokens.lately = True
+    assert gate(call, Mute()) is call
+    tokens.found = None
+    assert _reason(gate(call, Mute())) == "auth_failed"
+    assert tokens.looked == 0
 
 
 async def test_a_token_that_is_not_known_or_over_lets_nobody_in(keys: KeyStore) -> None:

@@ -61,6 +61,21 @@ async def test_a_token_makes_a_caller_of_its_issuer(server: Issuing) -> None:
     assert await house.caller(token) is found
 
 
+async def test_a_token_is_fresh_where_a_look_at_it_asks_nobody(server: Issuing) -> None:
+    house = House(server, leeway_s=0)
+    token = server.sign(US, exp=house.now.now + 1_000_000)
+    ending = server.sign(US, exp=house.now.now + 10)
+    assert not house.tokens.fresh(token), "nobody has looked at it"
+    for one in (token, ending):
+        assert await house.reason(one) is None
+        assert house.tokens.fresh(one)
+    house.now.now += 10
+    assert (house.tokens.fresh(token), house.tokens.fresh(ending)) == (True, False)
+    house.later.now += 1_000_000
+    assert not house.tokens.fresh(token), "its issuer's last word is believed no more"
+    assert not house.tokens.fresh("a.b.c")
+
+
 async def test_a_token_is_for_the_resource_that_it_names(server: Issuing) -> None:
     """RFC 8707: an audience that is somebody else lets nobody in, whatever was looked at before."""
     house, narrow = House(server), server.sign(ELSEWHERE + "/")

@@ -104,6 +104,16 @@ async def test_tasks_are_waited_for_as_calls_are_and_no_longer_than_those(ends: 
     await until(lambda: stopped)
 
 
+async def test_what_waits_for_nothing_that_could_end_holds_no_drain_up() -> None:
+    drain, calls, stopped = GatewayDrain(), Calls(2), list[int]()
+    drain.begin(calls, lambda: stopped.append(1), "kernel_shutdown", 30.0, idle=lambda: 1)
+    await asyncio.sleep(0.1)
+    assert not stopped
+    calls.in_flight = 1
+    await until(lambda: stopped)
+    assert [one.reason for one in calls.ended] == ["timeout"]
+
+
 @pytest.mark.parametrize("method", sorted(OF_TASKS))
 async def test_what_is_asked_about_a_task_ends_with_the_drain(method: str) -> None:
     class Asking(Calls):

@@ -98,6 +98,7 @@ async def test_it_ends_when_no_task_runs_there_either() -> None:
         over = loop.create_future()
         over.set_result(None)
         retiring.add(made, [over], 60.0, "again", tasks=tasks)
+    assert retiring.tasks() == 1  # of the other, nobody can ask about them
     await asyncio.sleep(0.1)
     assert (kept.closed, left.closed) == ("", "again")
     kept.life.tasks = 0

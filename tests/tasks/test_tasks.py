@@ -28,6 +28,7 @@ from gatewright.call import (
     Question,
     Refusal,
     Tool,
+    Unrecorded,
 )
 from gatewright.limits.polls import Polls
 from gatewright.mcp.protocol.tasks import EXTENSION, TASK
@@ -241,6 +242,39 @@ async def test_a_task_that_is_cancelled_stops_its_call_and_takes_the_request_bac
     await world.ask("cancel", third)
     assert (await world.stands(third))["status"] == "cancelled"
     await world.ask("cancel", third)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_task_is_cancelled_once_that_is_recorded(world: World, fails: bool) -> None:
+    recorded, running = asyncio.Event(), asyncio.Event()
+
+    async def unwritten(call: Call, back: Back) -> Outcome:
+        if world.desk.redeem(Asked(call.caller.id, "srv", "echo", "a", "d", world.policy)) is None:
+            return await world.handle(call, back)
+        running.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError as stopped:
+            await recorded.wait()
+            if fails:
+                stopped.__cause__ = Unrecorded("the disk is full")
+            raise
+        return RAN
+
+    world.handled = partial(world.tasks.around, further=unwritten)
+    id = await made(world)
+    world.approve()
+    async with asyncio.timeout(20):
+        await running.wait()
+        asking = [asyncio.create_task(world.ask("cancel", id)) for _ in range(2)]
+        await asyncio.sleep(0.02)
+        assert (await world.stands(id))["status"] == "working"
+        assert not any(one.done() for one in asking)
+        recorded.set()
+        await asyncio.gather(*asking)
+    found = await world.stands(id)
+    assert (found["status"] == "cancelled") is not fails
+    assert ("the disk is full" in json.dumps(found)) is fails
 
 
 async def test_what_is_not_ours_is_asked_elsewhere(world: World) -> None:

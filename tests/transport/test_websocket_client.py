@@ -196,6 +196,35 @@ async def test_a_server_whose_messages_wait_for_their_turn_is_not_dead(
         assert await collector.end() == "closed"
 
 
+async def test_a_server_that_answers_each_ping_late_is_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As one does whose answers stand behind more than is parsed in the time of a ping."""
+    monkeypatch.setattr(websocket_intake, "EXCUSED", 2)
+    monkeypatch.setattr(websocket_intake.Intake, "waits", True)
+    pings = 0
+    many = asyncio.Event()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes) -> None:
+        nonlocal pings
+        writer.write(head)
+        before = b""
+        while (first := await reader.readexactly(2))[:1] != CLOSING:
+            mask, data = await reader.readexactly(4), await reader.readexactly(first[1] & 0x7F)
+            if before:
+                writer.write(bytes((0x8A, len(before))) + before)
+            before = bytes(one ^ mask[at % 4] for at, one in enumerate(data))
+            pings += 1
+            if pings == 10:
+                many.set()
+
+    async with dialled(talk, Limits(ping_interval_s=0.05)) as (pipe, collector):
+        await within(many.wait())
+        assert collector.ends == []
+        pipe.close()
+        assert await collector.end() == "closed"
+
+
 @pytest.mark.parametrize("said", [b"", TEXT * 30], ids=["silent", "once loud"])
 async def test_a_server_that_answers_no_ping_is_dead_once_nothing_of_it_waits(
     monkeypatch: pytest.MonkeyPatch, said: bytes

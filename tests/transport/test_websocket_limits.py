@@ -11,6 +11,7 @@ from websockets.asyncio.client import connect as dial
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
+from gatewright.transport import websocket_intake
 from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits
 from gatewright.transport.websocket import connect
 from tests.transport.collecting import Collector, within
@@ -233,6 +234,27 @@ async def test_a_peer_that_answers_no_ping_is_cut_off(door: Open) -> None:
     assert await at.collector.end() == "closed by the peer"
     await nobody_left(at.server)
     raw.close()
+
+
+async def test_a_peer_that_answers_each_ping_late_is_alive(
+    door: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one does whose answers stand behind more than is parsed in the time of a ping."""
+    monkeypatch.setattr(websocket_intake, "EXCUSED", 2)
+    monkeypatch.setattr(websocket_intake.Intake, "waits", True)
+    at = await door(limits=Limits(ping_interval_s=0.05), echo=False)
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    loop, before = asyncio.get_running_loop(), b""
+    with raw:
+        assert (await within(loop.sock_recv(raw, 4096))).endswith(b"\r\n\r\n")
+        for _ in range(10):
+            ping = await within(loop.sock_recv(raw, 6))
+            assert ping[:2] == b"\x89\x04"
+            if before:
+                await loop.sock_sendall(raw, b"\x8a\x84\0\0\0\0" + before)
+            before = ping[2:]
+        assert at.collector.ends == []
 
 
 async def test_a_peer_whose_messages_wait_for_their_turn_is_not_cut_off(door: Open) -> None:

@@ -18,24 +18,23 @@ that are named for it need no grant, but what the table denies stays denied (dec
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 
 from msgspec import Raw
 from msgspec.structs import replace
 
 from gatewright.access.grants import Decision, Grants, granting, no_grant
 from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_many, too_risky
+from gatewright.access.touched import Known, looked_through, touched
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.identity.claims import rights_of, runs_programs
 from gatewright.mcp.wire.permissions import INVOKE, LIST_ALL, REGISTRY_READ, REGISTRY_WRITE
-from gatewright.schemas.json_strings import Place, outweighs
+from gatewright.schemas.json_strings import outweighs
 from gatewright.schemas.objection import Validator
 from gatewright.servers.definition_digest import definition_digest
 from gatewright.servers.names import is_meta
 from gatewright.short_cache import LONGEST
-from gatewright.transport.slices import in_slices
 from gatewright.validators.registry import Checks
 from gatewright.validators.resources import Resources
 
@@ -71,11 +70,8 @@ _Question = tuple[str, str, str, str]
 _Definition = Mapping[str, Raw]
 Judged = tuple[bool, str, Decision]
 """Whether it is allowed, the level that says so, and the table's word."""
-_Found = Sequence[tuple[Place | None, Any]]
 _LIGHT = 16_384
 """What arguments weigh that are looked through at once: two thousand texts, some milliseconds."""
-_MOST_TEXTS = 10_000
-"""So many texts of a running call are looked through at once, where nobody has done so before: a new configuration limits its caller."""
 _TOUCHED_US = 50_000
 """Microseconds that judging the paths of one call may take: here they are judged on the event loop, some hundred of them."""
 
@@ -125,9 +121,15 @@ class Access:
 
     async def _slowly(self, call: Call, bounds: Resources) -> Call | Refusal:
         """What there is nothing else against: thousands of texts, whose looking through would hold up everybody else's calls."""
-        arguments = call.arguments
-        known = replace(call, touches=(arguments, await in_slices(bounds.in_steps(arguments))))
+        known = await looked_through(call, bounds)
         return self._noted(known, *self._judged(known))
+
+    def eased(self, call: Call) -> Call | Awaitable[Call]:
+        """The call with what its arguments name, where they are large and were changed since it passed: `sanitize` stands behind."""
+        if call.touches is None or call.touches[0] is call.arguments or call.target is None:
+            return call
+        bounds = self._bounds_of(call.caller, call.target.server)
+        return call if bounds is None else looked_through(call, bounds)
 
     @staticmethod
     def _noted(call: Call, refusal: Refusal | None, source: str) -> Call | Refusal:
@@ -293,11 +295,11 @@ class Access:
             return outside(call, {"reason": "Nobody can tell what a command or a program touches"})
         # A prompt has arguments as a tool has, and its server may put the file that they name into it.
         pointers = () if tool is None else tool.security.validator_args.get("paths", ())
-        found = _touched(call, bounds)
+        found = touched(call, bounds)
         if found is None:
             return too_many(call)
         declared: list[tuple[str, Validator]] = [("declared", bounds)] if pointers else []
-        checks = Checks([*declared, ("named", _Known(bounds, found))], {"declared": pointers})
+        checks = Checks([*declared, ("named", Known(bounds, found))], {"declared": pointers})
         said = checks.objection(call.arguments, _TOUCHED_US)
         if said is None:
             return None
@@ -327,33 +329,6 @@ class Access:
             {"outdated": "tool_grant"},
             gate=self.name,
         )
-
-
-class _Known:
-    """Resources whose texts are found already."""
-
-    def __init__(self, bounds: Resources, found: _Found) -> None:
-        self.judge, self.cost = bounds.judge, bounds.cost
-        self._found = found
-
-    def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
-        """Of the arguments that they were found in."""
-        del arguments
-        return iter(self._found)
-
-
-def _touched(call: Call, bounds: Resources) -> _Found | None:
-    """What the arguments name that could be touched; None where they have more texts than are looked through at once."""
-    if call.touches is not None and call.touches[0] is call.arguments:
-        return call.touches[1]
-    steps = bounds.in_steps(call.arguments)
-    try:
-        for _ in range(_MOST_TEXTS):
-            next(steps)
-    except StopIteration as done:
-        found: _Found = done.value
-        return found
-    return None
 
 
 def _digest_of(definition: _Definition | None) -> Callable[[], str] | None:

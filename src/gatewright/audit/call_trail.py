@@ -127,7 +127,7 @@ class CallTrail:
             texts = self._end(call, outcome)
         except Exception:
             log.exception("call %s could not be put into a record", call.id)
-            self._problem = Unrecorded("the call could not be recorded")
+            self._problem = self._of_this(Unrecorded("the call could not be recorded"))
             if self._give_up():
                 shared.record_given_up()
             return Refusal("audit_unavailable", str(self._problem))
@@ -151,7 +151,14 @@ class CallTrail:
     async def _on_disk_too(self) -> None:
         if self._handed or self._problem is not None:
             await self._in_journal()
-        await self._all.flusher.wait_for(self._seq)
+        try:
+            await self._all.flusher.wait_for(self._seq)
+        except Unrecorded as problem:
+            raise self._of_this(problem) from None
+
+    def _of_this(self, problem: Unrecorded) -> Unrecorded:
+        problem.ran = self._ran
+        return problem
 
     def _in_journal(self) -> asyncio.Future[None]:
         # One for each call: whoever cancels its call would cancel what others wait for.
@@ -172,7 +179,7 @@ class CallTrail:
     def failed(self, problem: Unrecorded) -> None:
         """They could not be written."""
         shared = self._all
-        self._problem, self._handed = problem, False
+        self._problem, self._handed = self._of_this(problem), False
         shared.refused += 1
         # It ran: its intent goes into the trail as soon as that can be written, which may be so already.
         if self._give_up() and shared.journal.fault is None:

@@ -64,6 +64,9 @@ class Bearers(Protocol):
     def known(self, credential: str) -> Caller | Literal["expired"] | None:
         """Whom a token that was looked at makes of its bearer."""
 
+    def fresh(self, credential: str) -> bool:
+        """Whether `look` would let its bearer in, and would have to wait for nobody to say so."""
+
     async def look(self, credential: str) -> Refusal | None:
         """Look at a token, unless that was done a moment ago: why it lets nobody in, or None."""
 
@@ -162,9 +165,11 @@ class Authenticate:
         # Anonymous, and known as such: asked of every call of many gateways.
         if call.credential is None and call.caller is self._bare and call.door not in _OWNED_DOORS:
             return call
-        if self._bearers is not None and call.caller.token:
-            return self._looked_at(call, self._bearers)
-        return self._known_by(call)
+        # Where it needs no wait: a call that has waited is asked about once more.
+        bearers = self._bearers if call.caller.token else None
+        if bearers is None or bearers.fresh(call.credential or ""):
+            return self._known_by(call)
+        return self._looked_at(call, bearers)
 
     async def _looked_at(self, call: Call, bearers: Bearers) -> Call | Refusal:
         """What only its issuer can judge may have been taken back since the connection was made."""

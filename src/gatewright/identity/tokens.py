@@ -101,6 +101,13 @@ class Tokens:
             return None
         return found.caller if self._clock() < found.expires else "expired"
 
+    def fresh(self, credential: str) -> bool:
+        """Whether a token was found good a moment ago, and its time is not over: `look` would wait for nobody and let it in."""
+        found = self._good.get(_digest(credential))
+        if found is None or found.lacking is not None or self._monotonic() >= found.until:
+            return False
+        return self._clock() < found.expires
+
     async def look(self, credential: str, places: Iterable[str] | None = None) -> Refusal | None:
         """Look at a token, unless that was done a moment ago: why it lets nobody in, or None. `places` are
         the resources for one of which it has to have been made."""

@@ -93,28 +93,34 @@ class GatewayDrain:
         reason: ShutdownReason,
         timeout_s: float,
         tasks: Callable[[], int] = lambda: 0,
+        idle: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Take no more calls, and `stop` when those in flight have ended and `tasks` counts none any more, at latest after
-        `timeout_s`. Told once more, the nearer end counts."""
+        """Take no more calls, and `stop` when those in flight have ended, but for those that `idle` counts, and `tasks` counts none any
+        more, at latest after `timeout_s`. Told once more, the nearer end counts."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         due = now + timeout_s
         self._deadline = due if self._reason is None else min(due, self._deadline)
         if self._reason is None:
             self._reason, self._begun = reason, now
-            self._task = loop.create_task(self._ended(calls, stop, tasks))
+            self._task = loop.create_task(self._ended(calls, stop, tasks, idle))
 
     async def _ended(
-        self, calls: Calls, stop: Callable[[], None], tasks: Callable[[], int]
+        self,
+        calls: Calls,
+        stop: Callable[[], None],
+        tasks: Callable[[], int],
+        idle: Callable[[], int],
     ) -> None:
         loop = asyncio.get_running_loop()
         nobody: asyncio.Future[None] = loop.create_future()
         # A look now and then costs nothing; to be told by each call would cost every one of them something, all the time.
-        while (calls.in_flight or tasks()) and loop.time() < self._deadline:
+        while (calls.in_flight > idle() or tasks()) and loop.time() < self._deadline:
             await asyncio.wait([nobody], timeout=_LOOK_S)
-        calls.end_refused(
-            [_Late(self._deadline - self._begun)]
-        )  # which a second word may have brought nearer
+        if idle():  # what one of them waited for may have ended in this very turn
+            await asyncio.sleep(_LOOK_S)
+        # A second word may have brought the end nearer.
+        calls.end_refused([_Late(min(loop.time(), self._deadline) - self._begun)])
         await asyncio.sleep(_LAST_WORDS_S)
         stop()
 

@@ -16,6 +16,7 @@ from gatewright.kernel import Kernel
 from gatewright.lifecycle.gate import GatewayDrain
 from gatewright.lifecycle.health import Asked, Health, Status, bounded
 from gatewright.lifecycle.transitions import Transitions, timestamp
+from gatewright.mcp.protocol.tasks import PREFIX
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.administration import Administration
 from gatewright.servers.dispatch import Builtin
@@ -237,13 +238,23 @@ class LifecycleMethods:
         pending = self._pending(call, None)
         if not self._drain.draining:
             self._transitions.of_gateway(own.name(), "connected", "draining", reason)
-        self._drain.begin(self._kernel, own.stop, reason, timeout_ms / 1000, self._tasks)
+        drain = self._drain.begin
+        drain(self._kernel, own.stop, reason, timeout_ms / 1000, self._tasks, self._idle)
         return _accepted(pending, timeout_ms if pending or self._tasks() else 0)
 
     def _tasks(self) -> int:
         """How many tasks run, or have a result that nobody has fetched, that would end with the connections of their servers."""
         owners = self._servers.fleet.owners.values()
-        return sum(one.life.tasks for one in owners if isinstance(one, Server))
+        serving = sum(one.life.tasks for one in owners if isinstance(one, Server))
+        return serving + self._servers.retiring.tasks()
+
+    def _idle(self) -> int:
+        """How many calls only wait for what a task of the gateway itself comes to: one that runs is a call by itself, and one that
+        waits for an operator would not be made any more."""
+        return sum(
+            one.method == "tasks/result" and str(one.params.get("taskId")).startswith(PREFIX)
+            for one in self._kernel.running()
+        )
 
     def _named(self, call: Call) -> Server | LocalServer | Failure | None:
         """The server that is meant; None where it is the gateway."""

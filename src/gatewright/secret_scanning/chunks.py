@@ -13,7 +13,17 @@ from typing import Any
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.stream import Stream
 
-__all__ = ["CHUNK", "GAP", "KEPT", "Chunks", "Cleaned", "Elsewhere", "text_of", "with_text"]
+__all__ = [
+    "CHUNK",
+    "GAP",
+    "KEPT",
+    "Chunks",
+    "Cleaned",
+    "Elsewhere",
+    "chars_of",
+    "text_of",
+    "with_text",
+]
 
 KEPT = 4096
 """So many calls at once; of more the chunks have no text, up to the end of the call: what was held back of others is theirs."""
@@ -150,6 +160,14 @@ def _cleaned(one: _Running, params: dict[str, Any], before: int, said: str) -> C
         params = {**params, "content": {**params["content"], "text": said}}
     rules = one.stream.rules
     return params, rules[before:] if len(rules) > before else ()
+
+
+def chars_of(method: str, params: dict[str, Any]) -> int:
+    """How many characters a chunk has, or are said to be missing; 0 for what is neither."""
+    if method == GAP:
+        chars = params.get("chars")
+        return chars if type(chars) is int and chars > 0 else 0
+    return len(text_of(params) or "") if method == CHUNK else 0
 
 
 def text_of(params: dict[str, Any]) -> str | None:

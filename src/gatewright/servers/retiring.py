@@ -25,6 +25,8 @@ class Retiring:
 
     def __init__(self) -> None:
         self._hurries: dict[Server, asyncio.Future[None]] = {}
+        self._tasks: set[Server] = set()
+        """Whose tasks are waited for."""
         self._departures: set[asyncio.Task[None]] = set()
         self._ended = 0
 
@@ -47,12 +49,18 @@ class Retiring:
         for one in crowd[: max(0, len(crowd) - RETIRING_MOST + 1)]:
             _hurry(self._hurries[one])
         self._hurries[server] = asyncio.get_running_loop().create_future()
+        if tasks:
+            self._tasks.add(server)
         # A call of the former configuration may still be on its way through the gates.
         most_s = server.spec.call_s + server.spec.restart_wait_s + held_s
-        work = self._leave(server, asyncio.gather(*over), most_s, why, tasks=tasks)
+        work = self._leave(server, asyncio.gather(*over), most_s, why)
         task = asyncio.get_running_loop().create_task(work)
         self._departures.add(task)
         task.add_done_callback(self._departures.discard)
+
+    def tasks(self) -> int:
+        """How many tasks run, or have a result that nobody has fetched, that would end with these servers, and are waited for."""
+        return sum(one.life.tasks for one in self._tasks)
 
     async def hurried(self) -> None:
         """Wait for no call any more, and return once all have ended."""
@@ -61,13 +69,16 @@ class Retiring:
         await asyncio.gather(*self._departures)
 
     async def _leave(
-        self, server: Server, over: asyncio.Future[Any], most_s: float, why: str, *, tasks: bool
+        self, server: Server, over: asyncio.Future[Any], most_s: float, why: str
     ) -> None:
         hurry, loop = self._hurries[server], asyncio.get_running_loop()
         due = loop.time() + most_s
         await asyncio.wait([over, hurry], timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
-        while tasks and server.life.tasks and not hurry.done() and loop.time() < due:
+        while (
+            server in self._tasks and server.life.tasks and not hurry.done() and loop.time() < due
+        ):
             await asyncio.wait([hurry], timeout=LOOK_S)
+        self._tasks.discard(server)
         await server.close(5.0, why)
         del self._hurries[server]
         self._ended += 1

@@ -75,9 +75,7 @@ class Supervisor:
         self.info = info
         self.hub = ServerNotifications(self._may_see, self._may_read, self._names, side.clean)
         self.sightings = Visibility(self.hub, lambda: self.catalogue)
-        self.tasks = ServerTasks(
-            MadeTasks(time.time, os.urandom, side.keep), lambda: self._retiring
-        )
+        self.tasks = ServerTasks(MadeTasks(time.time, os.urandom, side.keep), lambda: self.retiring)
         """Those that servers made: what is known of them outlives every configuration."""
         self._side = side
         self._event = event
@@ -89,7 +87,7 @@ class Supervisor:
         self._startup_wait_s = startup_wait_s
         self._startup: asyncio.Task[None] | None = None
         self._staged: list[Server] = []
-        self._retiring = Retiring()
+        self.retiring = Retiring()
         self._closed = False
         for one in side.local:
             one.changed.listen(partial(self._offered, one))
@@ -164,9 +162,9 @@ class Supervisor:
         self._closed = True
         if self._startup is not None:
             self._startup.cancel()
-        every = {*self._servers.values(), *self._staged, *self._retiring}
+        every = {*self._servers.values(), *self._staged, *self.retiring}
         closing = (server.close(grace_s) for server in every)
-        await asyncio.gather(*closing, self._retiring.hurried())
+        await asyncio.gather(*closing, self.retiring.hurried())
 
     # -- another configuration -----------------------------------------------------------------------
 
@@ -251,7 +249,7 @@ class Supervisor:
                     name
                 )  # whose tasks nobody can ask about, where it serves no more
                 tasks = now is not None and not now.spec.stopped
-                self._retiring.add(server, over, held_s, why, tasks=tasks)
+                self.retiring.add(server, over, held_s, why, tasks=tasks)
 
     async def tell_differences(self, before: Catalogue) -> None:
         """Tell those who listen which of their lists are others than in the catalogue before."""
@@ -334,7 +332,7 @@ class Supervisor:
 
     def forget(self, session: str) -> None:
         """A session is over: give up what was kept for it."""
-        for server in (*self._servers.values(), *self._retiring):
+        for server in (*self._servers.values(), *self.retiring):
             server.forget(session)
         self._side.ended(session)
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Outcome
-from gatewright.mcp.protocol.tasks import Status, Task
+from gatewright.mcp.protocol.tasks import PREFIX, Status, Task
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.task_owners import Owner, is_nameless, owner_of
 
-__all__ = ["AFTER_S", "BYTES", "EACH", "KEPT", "POLL_S", "PREFIX", "Entry", "TaskBook"]
+__all__ = ["AFTER_S", "BYTES", "EACH", "KEPT", "POLL_S", "Entry", "TaskBook"]
 
 EACH = 100
 """So many tasks of one caller."""
@@ -27,7 +27,6 @@ BYTES = 64 * 1024 * 1024
 AFTER_S = 300.0
 """How long a result is there at least."""
 POLL_S = 5.0
-PREFIX = "gwtask_"
 
 
 class Entry:

@@ -39,12 +39,13 @@ from gatewright.command_text import to_type
 from gatewright.kernel import Further
 from gatewright.limits.polls import Polls
 from gatewright.mcp.protocol import outcomes, tasks
+from gatewright.mcp.protocol.recovery import given_up
 from gatewright.mcp.server.endpoints import SPEAKING_MCP
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.task_owners import EACH
-from gatewright.tasks.store import PREFIX, Entry, TaskBook
+from gatewright.tasks.store import Entry, TaskBook
 
 __all__ = ["Queue", "Tasks", "tasks_of"]
 
@@ -171,7 +172,10 @@ class Tasks:
         """Wait for the decision, make the call, and keep what it came to."""
         try:
             outcome = await self._awaited(entry, further)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as stopped:
+            unrecorded = given_up(entry.call, stopped)
+            if unrecorded is not None:
+                self._book.end(entry, "ended", unrecorded, _told(unrecorded))
             self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
             raise
         except Exception:
@@ -236,9 +240,13 @@ class Tasks:
         return self._answer(call, _DONE if modern else self._shown(entry, call))
 
     async def _end_early(self, entry: Entry) -> None:
-        self._book.end(entry, "cancelled", _CANCELLED, "its caller cancelled it")
+        """As a call that is cancelled: once that is recorded, or cannot be."""
         if entry.work is not None:
-            entry.work.cancel()
+            if not entry.work.cancelling():  # a second one would not wait for the record
+                entry.work.cancel()
+            await asyncio.wait([entry.work])
+        # What had not begun, or was answered in place of the cancellation.
+        self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
         if not self._book.waiting(entry.approval):
             self._queue.withdraw(entry.approval)
 
@@ -310,7 +318,7 @@ def _waits(outcome: Outcome) -> str | None:
 async def _not_ours(call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
     """A task that is a server's, or nobody's."""
     id = call.params.get("taskId")
-    if isinstance(id, str) and id.startswith(PREFIX):
+    if isinstance(id, str) and id.startswith(tasks.PREFIX):
         return Failure("invalid_params", "there is no such task")
     return await elsewhere(call, back)
 

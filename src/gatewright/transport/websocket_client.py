@@ -53,18 +53,20 @@ class ClientSide(ClientConnection):
             return
         while True:
             await asyncio.sleep(self.ping_interval)
-            answered = await self.ping()
-            try:
-                async with asyncio.timeout(self.ping_timeout):
-                    await answered
-                self._intake.answered()
-            except TimeoutError:
-                if self._intake.late(self.ping_timeout):
-                    continue
-                async with (
-                    self.send_context()
-                ):  # which waits for the end of the connection, and with it this ends
+            answer = asyncio.ensure_future(await self.ping())
+            # Also one that comes late: a slow peer never catches up with the newest ping.
+            answer.add_done_callback(self._answered)
+            await asyncio.wait([answer], timeout=self.ping_timeout)
+            if answer.done():
+                answer.result()
+            elif not self._intake.late(self.ping_timeout):
+                # Which waits for the end of the connection, and with it this ends.
+                async with self.send_context():
                     self.protocol.fail(CloseCode.INTERNAL_ERROR, "keepalive ping timeout")
+
+    def _answered(self, answer: asyncio.Future[float]) -> None:
+        if not answer.cancelled() and answer.exception() is None:
+            self._intake.answered()
 
     # -- called by the loop
 

@@ -117,6 +117,8 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._seat = seat
         self._ends: Literal["", "lost", "over"] = ""
         self._receiver: Receiver | None = None
+        self._excused: tuple[bytes, ...] = ()
+        """What pings asked that were not answered in time, the oldest first."""
         self._serving = server_state
         self._intake = Intake(
             server_state.turns, self.loop.time, self._parse, self._flow, self._flooded
@@ -193,14 +195,26 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
     def keepalive_timeout(self) -> None:
         if self._intake.late(self._limits.ping_interval_s):
+            if self.pending_ping_payload is not None:
+                self._excused = (*self._excused, self.pending_ping_payload)
             super().send_keepalive_ping()  # its answer may stand behind what waits for its turn here
             return
         super().keepalive_timeout()
         self.transport.abort()  # who does not answer a ping does not take what is left either
 
     def send_keepalive_ping(self) -> None:
-        self._intake.answered()  # the one before, or there was none
+        self._answered(len(self._excused))  # and the one before, or there was none
         super().send_keepalive_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        # An answer that comes late is one: behind as much as came before it, a slow peer never catches up with the newest ping.
+        if self._excused and event.data in self._excused:
+            self._answered(self._excused.index(bytes(event.data)) + 1)
+        super().handle_pong(event)
+
+    def _answered(self, count: int) -> None:
+        self._excused = self._excused[count:]
+        self._intake.answered()
 
     def data_received(self, data: bytes) -> None:
         if self.handshake_initiated:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Client, Failure, Mgp, Refusal
+from gatewright.call import Client, Failure, Mgp, Refusal, Unrecorded
 from gatewright.mcp.protocol import ggen, outcomes
-from gatewright.mcp.protocol.recovery import interrupted, marked, read_hint
+from gatewright.mcp.protocol.recovery import given_up, interrupted, marked, read_hint
 from gatewright.mcp.protocol.retry_hints import COME_AGAIN, MIRROR
 from gatewright.mcp.wire.codes import REASONS, UNTOUCHED
 from gatewright.mcp.wire.versions import METHODS
@@ -91,3 +92,12 @@ def test_that_a_call_was_sent_counts_wherever_the_server_says_it(place: str, fir
     data |= {"_meta": {MIRROR: said["mirror"]}} if said["mirror"] else {}
     found = read_hint({"code": 3000, "message": "x", "data": data})
     assert (found.refused, found.unsent) == (False, False)
+
+
+@pytest.mark.parametrize("ran", [True, False])
+def test_a_call_that_was_given_up_before_it_was_sent_may_be_made_again(ran: bool) -> None:
+    call, stopped = make_call("tool", "tools/call"), asyncio.CancelledError()
+    assert given_up(call, stopped) is None
+    stopped.__cause__ = problem = Unrecorded("the disk is full")
+    problem.ran = ran
+    assert given_up(call, stopped) == Refusal("audit_unavailable", "the disk is full", once=ran)

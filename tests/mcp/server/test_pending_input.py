@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Failure, Outcome, Question
-from gatewright.mcp.server.pending_input import PENDING_EACH, PENDING_S, PendingInputs, bound_to
+from gatewright.mcp.server.pending_input import (
+    PENDING_EACH,
+    PENDING_S,
+    PendingInputs,
+    bound_to,
+)
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import Answered, modern, within
 from tests.dialects.house import INFO, House, text
@@ -43,7 +48,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 def retry(state: Any, answers: Any, *, params: Any = CALL, ident: Any = 2, **more: Any) -> Any:
     again = {**params, "requestState": state, "inputResponses": answers}
-    return modern("tools/call", again, ident=ident, capabilities=CAN, **more)
+    return modern("tools/call", again, ident=ident, **{"capabilities": CAN, **more})
 
 
 async def first(house: House, params: Any = CALL, **options: Any) -> Any:

@@ -149,17 +149,22 @@ async def test_without_a_session_the_handle_names_a_call_for_its_caller_at_its_d
     assert isinstance(await task, Failure)
 
 
-@pytest.mark.parametrize("refused", [True, False])
-async def test_of_a_call_that_was_refused_while_it_ran_nothing_is_flushed(refused: bool) -> None:
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [("", "held"), ("timeout", "held"), ("access_denied", ""), ("audit_unavailable", "")],
+)
+async def test_of_a_call_that_was_refused_while_it_ran_nothing_is_flushed(
+    reason: str, text: str
+) -> None:
     async def ended(call: Call, back: Back) -> Outcome:
         back.emit(Event(CHUNK, {"content": {"type": "text", "text": "held"}}))
-        return Refusal("access_denied", "gone") if refused else Answer(b"{}")
+        return Refusal(reason, "gone") if reason else Answer(b"{}")
 
     reader = Reader()
     reader.behind = SLOW_BYTES + 1
     on, call = streams(), a_stream()
     await on.around(call, reader, on.sent(ended))
-    assert reader.text == ("" if refused else "held")
+    assert reader.text == text
 
 
 async def test_a_cancellation_that_cannot_be_recorded_is_answered_so() -> None:

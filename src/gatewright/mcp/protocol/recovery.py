@@ -31,6 +31,7 @@ __all__ = [
     "interrupted",
     "marked",
     "read_hint",
+    "revoked",
 ]
 
 _STRATEGIES: tuple[Strategy, ...] = ("immediate", "fixed_delay", "exponential_backoff")
@@ -192,6 +193,19 @@ def interrupted(refusal: Refusal) -> Refusal:
     return replace(refusal, message=said, details={**kept, "sent": True})
 
 
+def revoked(outcome: Outcome) -> bool:
+    """Whether nothing more of its call may reach the caller: one that is not allowed any more, or that cannot be recorded. A drain, an
+    operator's stop and limits end a call as well, and say nothing against the text that had come before."""
+    if type(outcome) is not Refusal:
+        return False
+    code = reason_of(outcome.reason).mgp_code
+    return outcome.reason == "audit_unavailable" or code not in _OF_THE_MOMENT
+
+
+_OF_THE_MOMENT = range(2000, 4000)
+"""MGP codes of the states of servers and of the gateway, of resources and of limits."""
+
+
 def given_up(call: Call | None, stopped: BaseException) -> Refusal | None:
     """What is said of a call whose caller gave it up, and whose end could not be recorded: the cause of what `stopped` it tells
     (`kernel`). None where it is recorded, or was none yet."""
@@ -199,7 +213,7 @@ def given_up(call: Call | None, stopped: BaseException) -> Refusal | None:
     if call is None or not isinstance(why, Unrecorded):
         return None
     refusal = Refusal("audit_unavailable", str(why))
-    return refusal if call.repeatable else replace(refusal, once=True)
+    return refusal if call.repeatable or not why.ran else replace(refusal, once=True)
 
 
 def _by_reason(reason: str) -> bool:

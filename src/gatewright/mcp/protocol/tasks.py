@@ -22,6 +22,7 @@ from gatewright.mcp.wire.versions import is_modern, known_tasks
 
 __all__ = [
     "EXTENSION",
+    "PREFIX",
     "TASK",
     "Status",
     "Task",
@@ -39,6 +40,9 @@ __all__ = [
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 """The extension of 2026-07-28."""
+
+PREFIX = "gwtask_"
+"""How the ids of the gateway's own tasks begin."""
 
 TASK = "task"
 """The fact of a call that may become a task of the gateway, or is one: then its id."""

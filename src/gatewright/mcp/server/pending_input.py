@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from gatewright.call import Caller, CannotAsk, Event, Who
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire import jsonrpc
+from gatewright.secret_scanning.chunks import GAP, chars_of
 
 __all__ = [
     "KEPT_BYTES",
@@ -31,6 +32,7 @@ PENDING_EACH = 100
 KEPT_BYTES = 16 * 1024 * 1024
 """How long the answers of one caller's calls may be together that ended while nobody waited for them; one alone may be longer."""
 
+_OF_GAP = ("request_id", "index")
 _EVENT_BYTES = 512
 """What an event that is kept takes at least, however short its params are."""
 
@@ -41,18 +43,45 @@ def bound_to(caller: Caller, door: str, profile: str) -> str:
 
 
 class KeptEvents:
-    """The events of a request that waits for input, for whoever takes it up; what is beyond `most_bytes` is dropped."""
+    """The events of a request that waits for input, for whoever takes it up; what is beyond `most_bytes` is dropped, and how much text
+    that is, is told."""
 
     def __init__(self, most_bytes: int) -> None:
-        self.events: list[Event] = []
+        self._events: list[Event] = []
         self._left = most_bytes
+        self._gap: Event | None = None
+        """Says how much text is dropped: all from where there was no room for some, so that it is missing at one place."""
 
     def add(self, event: Event) -> None:
         """Keep one, where there is room."""
+        chars = chars_of(event.method, event.params)
+        if chars and self._gap is not None:
+            self._drop(event, chars)
+            return
         size = max(_EVENT_BYTES, len(jsonrpc.encode(event.params)))
         if size <= self._left:
-            self.events.append(event)
+            self._events.append(event)
             self._left -= size
+        elif chars:
+            self._drop(event, chars)
+
+    def _drop(self, event: Event, chars: int) -> None:
+        first = event if self._gap is None else self._gap
+        known = {name: first.params[name] for name in _OF_GAP if name in first.params}
+        before = 0 if self._gap is None else self._gap.params["chars"]
+        self._gap = Event(GAP, {**known, "chars": before + chars})
+
+    def refused(self) -> None:
+        """Keep of it all how much text it was: nobody may make the call any more that said it."""
+        said, gap = self._events, self._gap
+        self._events, self._gap = [], None
+        for one in said if gap is None else [*said, gap]:
+            if chars := chars_of(one.method, one.params):
+                self._drop(one, chars)
+
+    def taken(self) -> list[Event]:
+        """What there is to say to whoever takes it up."""
+        return self._events if self._gap is None else [*self._events, self._gap]
 
 
 class _Parkable(Protocol):

@@ -26,11 +26,10 @@ from gatewright.call import (
     Failure,
     Outcome,
     Question,
-    Refusal,
 )
 from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
-from gatewright.mcp.protocol.recovery import given_up, marked
+from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs
 from gatewright.mcp.server.sealed_state import resealed, state_of
 from gatewright.mcp.server.server_context import Answering, ServerContext
@@ -179,8 +178,8 @@ class ServedRequest:
         if type(outcome) is not Answer:
             for page in pages(outcome):
                 self._host.asked(page)
-        if type(outcome) is Refusal:
-            self._kept = None  # what was kept of a call that nobody may make any more
+        if self._kept is not None and revoked(outcome):
+            self._kept.refused()
         spelled = outcomes.spell(outcome, inbound.method, client, call.trace_id, front.info)
         if seat is None and not self._host.parked.keep(self._handle, len(spelled.result)):
             spelled = self._instead(call, "output_invalid", _TOO_LONG)
@@ -355,7 +354,7 @@ class ServedRequest:
         self._over = over = asyncio.get_running_loop().create_future()
         # At once: what is asked in this turn of the loop may be put before the rest of this runs.
         kept, self._kept = self._kept, None
-        for event in kept.events if kept is not None else ():
+        for event in kept.taken() if kept is not None else ():
             self.emit(event)
         self._take(inbound.params.get("inputResponses"))
         return self._resumed(inbound, reply, over)

@@ -14,9 +14,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.mcp.protocol.mcp_server import request_key
-from gatewright.mcp.protocol.recovery import given_up, marked
+from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.protocol.tasks import TASK
 from gatewright.mcp.server.open_call import OpenCall, PlainProgress, Shared, token_of
 from gatewright.mcp.wire import jsonrpc
@@ -89,7 +89,7 @@ class Streams:
         refused = False
         try:
             outcome = await further(call, one)
-            refused = type(outcome) is Refusal
+            refused = revoked(outcome)
         except asyncio.CancelledError as stopped:
             task = one.task
             if not one.cancelled or task is None or task.uncancel() > 0:
