@@ -177,7 +177,7 @@ async def test_the_lists_that_a_tool_declares_are_enforced(house: Gateway, door:
         ("import socket", ["unrestricted"]),
         ("import yaml", ["unrestricted", "standard"]),
         ("import json", ["unrestricted", "standard", "strict", "readonly"]),
-        ("open('a', 'w')", ["unrestricted", "standard", "strict"]),
+        ("open('a', 'w')", ["unrestricted", "standard"]),
         ("#" * 10_001, ["unrestricted"]),  # the default of every level that judges
         ("#" * 10_000, ["unrestricted", "standard", "strict", "readonly"]),
     ],
