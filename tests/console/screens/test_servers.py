@@ -149,7 +149,7 @@ def test_refused_means_held_back_wherever_it_is_said(api: Api, console: Console)
     (held,) = api.get("/servers/quiet")["held"]
     assert (held["tool"], held["by"]) == ("now", "local")
     assert console.config.read_text() == before
-    assert "now" in json.dumps(records(console, "dev.gatewright.tool.refused"))
+    eventually(lambda: "now" in json.dumps(records(console, "dev.gatewright.tool.refused")))
     # Somebody may think better of it.
     accepted = api.post("/servers/quiet/pin/accept", **said)
     assert accepted["standing"] == "pinned"
