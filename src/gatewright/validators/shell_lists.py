@@ -279,8 +279,16 @@ def _grouped(node: Node) -> list[Node]:
     return [part for part in node.children[1:-1] if part.type not in _ENDING]
 
 
+def _not_going(node: Node) -> Node:
+    """What is negated. Behind `! cd x &&` the folder is the one before: nobody computes that."""
+    inner = node.children[-1]
+    if (inner.text or b"").lstrip(b"\\\"'").startswith((b"cd", b"pushd", b"popd")):
+        raise Unacceptable(named(node.type))
+    return inner
+
+
 _INNER: dict[str, Callable[[Node], list[Node]]] = {
-    "negated_command": lambda node: [node.children[-1]],
+    "negated_command": lambda node: [_not_going(node)],
     **dict.fromkeys(("for_statement", "do_group"), _body),
     **dict.fromkeys(("subshell", "compound_statement"), _grouped),
     **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), named_parts),
@@ -329,7 +337,7 @@ def _one(node: Node) -> Command:
         inner = _one(body)
         return inner._replace(redirections=(*inner.redirections, *map(_redirection, others)))
     if kind == "negated_command":
-        return _one(node.children[-1])
+        return _one(_not_going(node))
     if kind == "test_command":
         return Command(list(condition_words(node)))
     if kind == "command":

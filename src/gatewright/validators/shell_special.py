@@ -201,9 +201,7 @@ def _reads(verb: str, changing: tuple[str, ...]) -> bool:
     return known and not any(one.startswith(verb) for one in changing)
 
 
-_SAFE_VARIABLE = Pattern(
-    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|TERM|POSIXLY_CORRECT)=.*", DOTALL
-)
+_SAFE_VARIABLE = Pattern(r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|TERM)=.*", DOTALL)
 
 
 _COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})

@@ -127,7 +127,8 @@ def test_what_has_a_capability_passes_nowhere_without_it() -> None:
         operands = ["x" for one in entry.operands.slots if one.least]
         name = random.choice(entry.names)
         line = [*name.split(), *words, *operands]
-        if any(f"{name} {one}" in table().entries for one in words):
+        wrapped = name.removesuffix("w")  # `gradlew` is read as `gradle`
+        if any({f"{name} {one}", f"{wrapped} {one}"} & table().entries.keys() for one in words):
             continue  # Another entry.
         if len(words) == 1 and words[0] in ASKING and not operands:
             continue

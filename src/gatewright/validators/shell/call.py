@@ -227,8 +227,8 @@ def _path(call: Call, kind: str, word: Word) -> None:
 
 def _script(call: Call, word: Word) -> None:
     """A file that is run."""
-    if word.text == "-":
-        call.add("code", None, "-", "operand")
+    if word.text[:1] in {"-", "+"}:  # the input; `bash +x -c …`, an option of shells
+        call.add("code", None, word.text, "operand")
         return
     for path in paths_of(word, call.at):
         call.add("run", path, word.text, "operand")

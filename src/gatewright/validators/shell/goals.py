@@ -58,7 +58,7 @@ _GIT_SETTINGS = Pattern(
     r"(?:color\.[\w.]+|user\.(?:name|email)|core\.(?:quotepath|autocrlf|eol|abbrev|safecrlf|filemode|ignorecase|longpaths)|advice\.\w+|commit\.gpgsign|tag\.gpgsign|"
     r"init\.defaultbranch|log\.(?:date|decorate|abbrevcommit|follow|graphcolors|mailmap|showroot|diffmerges)|diff\.(?:renames|mnemonicprefix|noprefix|context|algorithm)|"
     r"merge\.(?:conflictstyle|ff)|rebase\.(?:autostash|autosquash)|pull\.(?:rebase|ff)|push\.(?:default|autosetupremote|followtags)|fetch\.prune|rerere\.enabled|"
-    r"column\.ui|status\.\w+|branch\.[\w./-]+\.(?:remote|merge|rebase|description))=[^`$!\x00]*",
+    r"column\.ui|status\.\w+|branch\.[\w./-]+\.(?:merge|rebase|description))=[^`$!\x00]*|branch\.[\w./-]+\.remote=[\w.-]+",
     IGNORECASE,
 )
 

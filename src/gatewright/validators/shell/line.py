@@ -32,6 +32,8 @@ def _texts(step: Step) -> Iterator[str]:
         yield from (one for one in command.variables if not one.isascii())
 
 
+_MOST_EFFECTS = 4000
+"""Of one line, which folders, values of a loop and jobs multiply."""
 _MOST_FOLDERS = 4
 _DESCRIPTOR = Pattern(r"\d?-?")
 _NOWHERE = frozenset({"/dev/null"})
@@ -64,6 +66,7 @@ class Line:
         self._made: set[tuple[str, ...]] = set()
         self._typed: set[tuple[str, ...]] = set()
         self._tainted = self._fetched = False
+        self._left = _MOST_EFFECTS
 
     def judge(self, steps: Sequence[Step]) -> None:
         """Raises `Refused` where something speaks against the line."""
@@ -147,6 +150,9 @@ class Line:
             if starts_too_many(command.words):
                 raise Refused("too_long", command.words[0].text)
             self._reader.read(command.words, at, found)
+        self._left -= len(found)
+        if self._left < 0:
+            raise Refused("too_long", "effects")
         said = self._said(found)
         if at.fed == "network":
             said = said._replace(tainted=True)
@@ -272,10 +278,18 @@ def _gone(step: Step, state: _State) -> _State:
     return state
 
 
+def _turns(word: Word) -> bool:
+    return word.text.startswith(("-", "+"))
+
+
 def _after(words: list[Word], state: _State) -> _State:
     name = words[0].text
     to = next((one for one in words[1:] if not one.text.startswith("-") or one.text == "-"), None)
     failed = _united(state.failed, state.folders)
+    stack = name in {"pushd", "popd"}
+    if stack and ((to is None and name == "pushd") or any(map(_turns, words[1:]))):
+        # What turns the stack, or changes it without going there: nobody computes where the line is from then on.
+        raise Refused("option", name)
     if name == "popd":
         folders = state.pushed[-1] if state.pushed else (ANYWHERE,)
         return _State(folders, failed, state.pushed[:-1], state.folders)

@@ -30,6 +30,9 @@ def curl(call: Call) -> list[Word]:
     for name, _, value in call.given.options:
         if value is not None:
             _of_curl(call, name, value)
+    globs = call.name == "curl" and not call.has("-g", "--globoff")
+    if globs and any(_GLOB.within(one.text) for one in call.given.operands):
+        raise Refused("operand", call.name)  # several URLs in one word, whose hosts nobody sees
     return _items(call) if call.name in _HTTPIE else call.given.operands
 
 
@@ -49,6 +52,7 @@ def _of_curl(call: Call, name: str, value: Word) -> None:
         call.add("sends", None, text, name)
 
 
+_GLOB = Pattern(r"[{}]|\[[^\]:]*\]")
 _METHODS = frozenset({"-X", "--request", "--method"})
 _COOKIES = frozenset({"-b", "--cookie", "--load-cookies"})
 _WRITING_OUT = frozenset({"-w", "--write-out"})

@@ -80,7 +80,9 @@ def ps(call: Call) -> bool:
     words = list(call.words)
     while words:
         text = words[0].text
-        if text[:1] == "-":
+        if (
+            text[:1] == "-" and text != "-"
+        ):  # a dash alone is no option, and would never be left behind
             found, read = given(call.entry, words, most=1)
             if any(one.value is not None and "environ" in one.value.text for one in found.options):
                 call.add("environment", None, "", "option")

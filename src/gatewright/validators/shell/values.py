@@ -101,9 +101,12 @@ _HINT = Pattern(r"169|254|metadata|instance-data|a9fe|0x|100\.100|fd00|fe80|ffff
 _LOCAL = Pattern(r"localhost|127(?:\.\d{1,3}){1,3}|::1|0\.0\.0\.0|host\.docker\.internal|(?:[\w-]+\.)+localhost", IGNORECASE)  # fmt: skip
 
 
+_STRANGE = Pattern(r"[\\{}*\s\x00-\x1f]|\[[^\]:]*\]")
+
+
 def is_local(text: str) -> bool:
-    """Whether a URL or host is this machine."""
-    return _LOCAL.fits(_host_of(text))
+    """Whether a URL or host is this machine, for every client: some read a backslash, blanks or braces before the host otherwise."""
+    return not _STRANGE.within(text) and _LOCAL.fits(_host_of(text))
 
 
 def is_url(text: str) -> bool:
@@ -148,7 +151,7 @@ def is_module(text: str) -> bool:
 
 
 _VARIABLE = Pattern(
-    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|COLORTERM|POSIXLY_CORRECT|CI|DEBUG|VERBOSE|PORT|HOST|"
+    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|COLORTERM|CI|DEBUG|VERBOSE|PORT|HOST|"
     r"NODE_ENV|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PYTHONHASHSEED|PYTHONUTF8|PYTHONIOENCODING|PYTHONWARNINGS|RUST_LOG|RUST_BACKTRACE|CGO_ENABLED|GOOS|GOARCH|"
     r"GO111MODULE|DEBIAN_FRONTEND|DJANGO_SETTINGS_MODULE|FLASK_APP|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|HUSKY|DOCKER_BUILDKIT|"
     r"CMAKE_BUILD_TYPE|(?:[A-Z][A-Z0-9]*_)*(?:ENV|LEVEL|DEBUG|TEST|TESTS|SEED|TIMEOUT|MODE|VERBOSE|WORKERS|THREADS|COUNT|SKIP)|"
@@ -187,11 +190,15 @@ def is_harmless_variable(variable: str, *, writes: bool) -> bool:
     if _LOADED_FIRST.fits(name):
         return False
     if _VARIABLE.fits(variable):
-        return True
+        return not _LEADING.within(value)
     return writes and bool(_PLAIN.fits(value)) and not _LOADED.fits(name)
 
 
-_LOADED_FIRST = Pattern(r"(?:[A-Z0-9]+_)*?(?:BASH|KSH|ZSH|SH|VIRTUAL)_ENV|ENV|(?:LD|DYLD)_.*")
+_LEADING = Pattern(r"^[/~]|\.\.|[$`;|&<>(){}\x00]")
+"""In the value of a harmless name: what leads elsewhere, or what a shell behind the program would run."""
+_LOADED_FIRST = Pattern(
+    r"(?:[A-Z0-9]+_)*?(?:BASH|KSH|ZSH|SH|VIRTUAL)_ENV|ENV|(?:LD|DYLD)_.*|POSIXLY_CORRECT"
+)
 _COMMANDS = Pattern(r"CC|CXX|LD|AR|AS|CPP|SHELL|MAKE|MAKEFLAGS|PYTHON|PYTHON3|NODE|NPM|GO|CARGO|RUSTC|JAVA|RM|CP|MV|INSTALL|DESTDIR|PREFIX|prefix")  # fmt: skip
 _PLAIN_SETTING = Pattern(r"[\w.,+:=/ @-]*")
 
