@@ -78,6 +78,7 @@ def test_what_folders_values_and_jobs_multiply_is_bounded() -> None:
         "localedef ./out",
         "identify text:/etc/shadow",
         "python -m pydoc ./x.py",
+        "npx eslint@npm:evil .",
     ],
 )
 def test_what_a_reader_found_is_refused_in_both_presets(line: str) -> None:

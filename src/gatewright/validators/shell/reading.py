@@ -51,7 +51,10 @@ class Reader:
             found += _arguments(name, words)
             return
         if not self._knows(name):
-            name = known_as(name.partition("@")[0] if at.depth else name, self._table.entries)
+            plain, _, version = name.partition("@")
+            # `npx eslint@8`; an alias behind it (`eslint@npm:other`) is another package.
+            named = plain if at.depth and _VERSION.fits(version) else name
+            name = known_as(named, self._table.entries)
         if not self._knows(name):
             raise Refused("unknown_program", name)
         self._descend(name, words[1:], at, found)
@@ -202,6 +205,7 @@ def _asks_version(call: Call) -> bool:
     )
 
 
+_VERSION = Pattern(r"[\w.^~*+-]+")
 _VERSIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
 
 
