@@ -304,11 +304,9 @@ class Kernel:
             way.close()
             # However it ended, and once: a filter keeps what it holds of a call that has sent something until it is asked (`Holding`).
             held = policy.held(call) if way.used else ()
-        if (
-            running.refusal is not None
-        ):  # also where its owner answered in place of the cancellation
-            (way.drop if revoked(running.refusal) else way.release)(held or ())
+        if running.refusal is not None:  # also where its owner answered instead
             outcome = running.ended(running.refusal)
+            (way.drop if revoked(outcome) else way.release)(held or ())
         elif held is None:
             return marked(call, _BROKEN)
         else:

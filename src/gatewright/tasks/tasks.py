@@ -192,6 +192,9 @@ class Tasks:
             self._book.note(entry, f"an operator decided on {one.id}: it goes on")
             call = replace(entry.call, id=self._random(16).hex(), facts={tasks.TASK: entry.task.id})
             outcome = await further(call, _NOBODY)
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                return outcome  # cancelled, and answered instead: nobody waits for another decision
             again = _waits(outcome)
             asked = None if again is None else self._queue.get(again)
             if asked is None or asked.id == entry.approval:
@@ -241,11 +244,18 @@ class Tasks:
 
     async def _end_early(self, entry: Entry) -> None:
         """As a call that is cancelled: once that is recorded, or cannot be."""
-        if entry.work is not None:
-            if not entry.work.cancelling():  # a second one would not wait for the record
-                entry.work.cancel()
-            await asyncio.wait([entry.work])
-        # What had not begun, or was answered in place of the cancellation.
+        if entry.work is None:
+            self._ended_early(entry)
+            return
+        if not entry.work.cancelling():  # a second one would not wait for the record
+            entry.work.cancel()
+        # Also where whoever cancels it is gone before it has ended.
+        entry.work.add_done_callback(lambda _: self._ended_early(entry))
+        await asyncio.wait([entry.work])
+        self._ended_early(entry)
+
+    def _ended_early(self, entry: Entry) -> None:
+        """What had not begun, or was answered in place of the cancellation, has ended as well."""
         self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
         if not self._book.waiting(entry.approval):
             self._queue.withdraw(entry.approval)

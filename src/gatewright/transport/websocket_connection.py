@@ -24,7 +24,7 @@ from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_exchange import Serving
 from gatewright.transport.websocket import BROKEN_TEXT, NOT_UTF8, closing_reason
-from gatewright.transport.websocket_intake import Intake, read_or_not
+from gatewright.transport.websocket_intake import EXCUSED, Intake, read_or_not
 from gatewright.transport.write_queue import WriteQueue
 from gatewright.web.utf8 import is_utf8
 
@@ -196,7 +196,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     def keepalive_timeout(self) -> None:
         if self._intake.late(self._limits.ping_interval_s):
             if self.pending_ping_payload is not None:
-                self._excused = (*self._excused, self.pending_ping_payload)
+                self._excused = (*self._excused, self.pending_ping_payload)[-EXCUSED:]
             super().send_keepalive_ping()  # its answer may stand behind what waits for its turn here
             return
         super().keepalive_timeout()
