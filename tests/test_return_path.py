@@ -297,7 +297,7 @@ async def test_what_is_nested_too_deeply_to_wait_ends_the_call_by_name() -> None
     way, _, ready = a_way("a")
     way.emit(Event("slow", {}))
     deep: Any = []
-    for _ in range(5000):
+    for _ in range(100_000):
         deep = [deep]
     way.emit(Event("deep", {"x": deep}))
     ready.set()
