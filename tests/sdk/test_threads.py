@@ -95,6 +95,14 @@ async def test_a_busy_loop_is_stopped_too_and_its_thread_serves_again() -> None:
         assert await run_in_thread(lambda: 7) == 7
 
 
+def busy() -> None:
+    """Does something until it is stopped. A function of its own: CPython 3.13.0 looks for no handler in the frame at whose jump
+    backwards the exception comes up."""
+    until = time.monotonic() + DEADLINE_S
+    while time.monotonic() < until:
+        pass
+
+
 @pytest.mark.no_cover
 @pytest.mark.parametrize("place", ["finaliser", "weak reference"])
 async def test_a_function_is_stopped_also_where_the_exception_comes_up_in_a_callback(
@@ -106,19 +114,11 @@ async def test_a_function_is_stopped_also_where_the_exception_comes_up_in_a_call
     def spin(*_: object) -> None:
         if not inside.is_set():
             inside.set()
-            until = time.monotonic() + DEADLINE_S
-            while time.monotonic() < until:
-                pass
+            busy()
 
     class Thing:
         if place == "finaliser":
             __del__ = spin
-
-    def busy() -> None:
-        # Of its own: CPython 3.13 looks for no handler in the frame whose jump backwards the exception comes up at.
-        until = time.monotonic() + DEADLINE_S
-        while time.monotonic() < until:
-            pass
 
     def endless() -> None:
         thing = Thing()
