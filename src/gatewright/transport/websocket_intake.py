@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["FRAMES_A_TURN", "Flood", "Intake", "Turns", "Waiting", "read_or_not"]
+__all__ = ["EXCUSED", "FRAMES_A_TURN", "Flood", "Intake", "Turns", "Waiting", "read_or_not"]
 
 TURN_S = 0.002
 """How long the connections of a loop may parse together before everything else has its turn."""
