@@ -1,4 +1,4 @@
-"""`PlainTables`: the tables of `mgp.toml` whose words are the settings; base class of the file's shape and of `Settings`."""
+"""`PlainTables`: base class of the tables of `mgp.toml` that are used as written, shared by the file shape and by `Settings`."""
 
 from __future__ import annotations
 

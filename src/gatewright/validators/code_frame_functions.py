@@ -1,4 +1,4 @@
-"""Functions that methods of tables are given: of the program, of numpy, or by a constant name that reduces; never by one that is computed."""
+"""Judges function arguments of pandas and numpy methods: own functions, numpy members or constant reducer names pass, computed ones do not."""
 
 from __future__ import annotations
 

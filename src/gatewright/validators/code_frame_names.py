@@ -1,4 +1,4 @@
-"""Names in code that uses tables or arrays: which certainly stand for an import, a function, or a value that is written where it is bound."""
+"""Resolves names in pandas and numpy code: which certainly stand for an import, a function, or a literal where they are bound."""
 
 from __future__ import annotations
 

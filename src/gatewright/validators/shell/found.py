@@ -1,4 +1,4 @@
-"""Says of the tests of a `find` whether they choose among the files by their names, so that deleting what is found does not empty a folder."""
+"""Decides whether the tests of a `find` choose files by name: without such a choice, deleting what is found would empty a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of shell programs of which the policy of `sandbox` asks more than their effects say: what overwrites, tests, or serves."""
+"""Sets of program names that the shell policy treats specially: programs that overwrite files, run tests, or serve over a port."""
 
 __all__ = ["REPLACING", "SERVING", "TESTING"]
 

@@ -1,4 +1,4 @@
-"""What is known of a shell line when an effect of one of its commands is judged: what the operator allows, and what the line has done before."""
+"""`Said`: context of a shell line while one effect is judged: what the operator allows, and what the line has made, fetched or typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which shell programs have words that are no mere options and operands, and what reads those.
+"""Registry of reader functions for programs whose arguments are a language of their own (find, sed, docker run, curl, SQL clients).
 
 `SPECIALS` read all words of a command; `PREPARES` take words out before options are read; `CHECKS` look at options and operands that were
 read by the table, and say which operands are left for it to judge. Each is known by the word `special` of an entry, or its first name.
