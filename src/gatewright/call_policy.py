@@ -8,11 +8,13 @@ from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from gatewright.call import Back, Call, Event, Failure, Filter, Gate, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Event, Failure, Filter, Gate, Outcome, Refusal
 
 __all__ = [
     "BROKEN",
     "CLOSED",
+    "OUTCOMES",
+    "UNCLEANED",
     "Dispatch",
     "Easing",
     "Holding",
@@ -68,6 +70,10 @@ class Holding(Protocol):
         anything besides its answer."""
 
 
+OUTCOMES = (Answer, Refusal, Failure)
+UNCLEANED = Failure("internal", "internal error; the details are in the gateway's log")
+"""In place of an outcome that a filter broke at."""
+
 BROKEN = Refusal("internal", "whether it may go on cannot be told; see the gateway's log")
 
 
@@ -110,6 +116,33 @@ class Policy:
         if found is not None:
             return found
         return next(filter(None, (gate.since(call) for gate in self._since)), None)
+
+    def cleaned(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
+        """The outcome as its caller may see it. To be awaited only where a filter needs time for it."""
+        try:
+            for one in self.filters:
+                said = one.outcome(call, outcome)
+                if said is outcome:  # most filters find nothing
+                    continue
+                if not isinstance(said, OUTCOMES):
+                    return self._slowly(call, said, one)
+                outcome = said
+        except Exception:
+            log.exception("a filter broke at the outcome of call %s", call.id)
+            return UNCLEANED
+        return outcome
+
+    async def _slowly(self, call: Call, cleaned: Awaitable[Outcome], by: Filter) -> Outcome:
+        """The same, once the filter `by` is done."""
+        try:
+            outcome = await cleaned
+            for one in self.filters[self.filters.index(by) + 1 :]:
+                said = one.outcome(call, outcome)
+                outcome = said if isinstance(said, OUTCOMES) else await said
+        except Exception:
+            log.exception("a filter broke at the outcome of call %s", call.id)
+            return UNCLEANED
+        return outcome
 
     def held(self, call: Call) -> list[Event] | None:
         """What the filters still held of a call that has ended; None where one of them broke."""

@@ -14,12 +14,11 @@ from functools import partial, reduce
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
 from gatewright.call import (
     Answer,
     Back,
     Call,
+    Event,
     Failure,
     Filter,
     Gate,
@@ -27,7 +26,7 @@ from gatewright.call import (
     Refusal,
     Unrecorded,
 )
-from gatewright.call_policy import Dispatch, Judge, Policy, refused
+from gatewright.call_policy import OUTCOMES, UNCLEANED, Dispatch, Judge, Policy, refused
 from gatewright.gate_waits import GateWaits, Present
 from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
 from gatewright.rehearsal import Verdict, rehearsed
@@ -112,16 +111,15 @@ class Hooks(NamedTuple):
 NO_HOOKS = Hooks()
 
 
-class _Running(msgspec.Struct, eq=False):
-    """A call that is with its owner, the task that waits for it, its way back, and why it is to end."""
+class _Running(FilteredBack, eq=False, kw_only=True):
+    """A call that is with its owner: its way back, the task that waits for it, and why it is to end."""
 
-    call: Call
+    # One object with its way back, because both are made for every call.
     policy: Policy
     task: asyncio.Task[Any] | None
     since: float
-    way: FilteredBack
-    sent: bool = True
-    """False while its intent goes to the disk: nothing of it has run."""
+    sent: bool = False
+    """False until its intent is recorded: nothing of it has run."""
     refusal: Refusal | None = None
 
     def end(self, refusal: Refusal) -> None:
@@ -131,15 +129,21 @@ class _Running(msgspec.Struct, eq=False):
             # The object that `trail.close` gets, so the record has it.
             self.call.facts["ended_while_running"] = True
         self.refusal = refusal
-        self.way.close()
+        self.close()
         if self.task is not None:
             self.task.cancel()
 
-    def ended(self, refusal: Refusal) -> Refusal:
-        """How it ended that was ended from here alone. Raises `CancelledError` where its caller wanted that as well."""
-        if self.task is not None and self.task.uncancel() > 0:
-            raise asyncio.CancelledError
-        return refusal
+    def over(self, outcome: Outcome, held: Sequence[Event] | None) -> Outcome:
+        """How it ended of which something travelled back, or that was ended from here, and then alone. `held` is what filters held
+        of it; None where one broke. Raises `CancelledError` where its caller wanted the end as well."""
+        if self.refusal is None and held is None:
+            return UNCLEANED
+        if self.refusal is not None:  # also where its owner answered instead
+            if self.task is not None and self.task.uncancel() > 0:
+                raise asyncio.CancelledError
+            outcome = self.refusal
+        (self.drop if revoked(outcome) else self.release)(held or ())
+        return outcome
 
 
 def _unrecorded(call: Call, problem: Exception) -> Refusal:
@@ -155,7 +159,7 @@ def _broken(call: Call, problem: Exception) -> Outcome:
     if isinstance(problem, Unrecorded):
         return Refusal("audit_unavailable", str(problem))
     log.error("call %s broke the kernel", call.id, exc_info=problem)
-    return _BROKEN
+    return UNCLEANED
 
 
 def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
@@ -244,13 +248,14 @@ class Kernel:
             try:
                 for gate in policy.gates:
                     verdict = gate(call, back)
-                    if not isinstance(verdict, Call):
-                        verdict = await self._waits.verdict(gate, verdict, call)
-                        if isinstance(verdict, Refusal):
-                            outcome = verdict
-                            break
-                        asked_once = False
-                    call = verdict  # what is known even if we end here
+                    if verdict is not call:  # most gates have nothing to add
+                        if type(verdict) is not Call:
+                            verdict = await self._waits.verdict(gate, verdict, call)
+                            if isinstance(verdict, Refusal):
+                                outcome = verdict
+                                break
+                            asked_once = False
+                        call = verdict  # what is known even if we end here
                 else:
                     outcome = await (self._forward if asked_once else self._asked_again)(
                         policy, call, back, trail
@@ -259,8 +264,11 @@ class Kernel:
                 outcome = _broken(call, problem)
             finally:
                 outcome = self._end(trail, call, outcome)
-            waits = trail.settled()
-            return outcome if waits is None else await _settled(waits, call, outcome)
+            return (
+                outcome
+                if (waits := trail.settled()) is None
+                else await _settled(waits, call, outcome)
+            )
         except asyncio.CancelledError as stopped:
             stopped.__cause__ = await _unsettled(trail)
             raise
@@ -286,49 +294,34 @@ class Kernel:
         return await self._forward(policy, again, back, trail)
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
-        way = FilteredBack(call, back, policy.filters)
-        running = _Running(call, policy, asyncio.current_task(), monotonic(), way)
+        task, since = asyncio.current_task(), monotonic()
+        running = _Running(call, back, policy.filters, policy=policy, task=task, since=since)
+        outcome: Outcome = _CANCELLED
         # Before the wait for the disk: what is revoked meanwhile ends it, too.
         self._forwarded.add(running)
         try:
             if trail.intent(call):
-                running.sent = False
                 await trail.on_disk()
-                running.sent = True
-            outcome = await self._dispatched(policy, call, way)
+            running.sent = True
+            outcome = await policy.dispatch(call, running)
+            if running.late is not None or running.flaw is not None:
+                outcome = await running.finished() or outcome
         except asyncio.CancelledError:
             if running.refusal is None:
                 raise
+        except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
+            outcome = _broken(call, problem)
         finally:
             self._forwarded.discard(running)
-            way.close()
+            running.close()
             # However it ended, and once: a filter keeps what it holds of a call that has sent something until it is asked (`Holding`).
-            held = policy.held(call) if way.used else ()
-        if running.refusal is not None:  # also where its owner answered instead
-            outcome = running.ended(running.refusal)
-            (way.drop if revoked(outcome) else way.release)(held or ())
-        elif held is None:
-            return marked(call, _BROKEN)
-        else:
-            way.release(held)
-        try:
-            for one in policy.filters:
-                said = one.outcome(call, outcome)
-                outcome = said if isinstance(said, _OUTCOMES) else await said
-        except Exception:
-            log.exception("a filter broke at the outcome of call %s", call.id)
-            outcome = _BROKEN
-        return marked(call, outcome) if running.sent else outcome
-
-    @staticmethod
-    async def _dispatched(policy: Policy, call: Call, way: FilteredBack) -> Outcome:
-        try:
-            outcome = await policy.dispatch(call, way)
-            if way.late is None and way.flaw is None:
-                return outcome
-            return await way.finished() or outcome
-        except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
-            return _broken(call, problem)
+            held = policy.held(call) if running.used else ()
+        if running.refusal is not None or held is None or held or running.lost:
+            outcome = running.over(outcome, held)
+        cleaned = policy.cleaned(call, outcome)
+        if not isinstance(cleaned, OUTCOMES):
+            cleaned = await cleaned
+        return marked(call, cleaned) if running.sent else cleaned
 
     def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
         """Ask again about every call that is with its owner, and end those that are refused now: their
@@ -382,9 +375,7 @@ class Kernel:
         return await rehearsed(self._policy.gates, meant)
 
 
-_OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
-_BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
 
 
 def _as_meant(

@@ -34,14 +34,14 @@ class FilteredBack(msgspec.Struct, eq=False):
     """A `Back` whose events and questions pass the filters. An event that a filter needs time for holds up those after it."""
 
     # A struct: one is made for every call, and mostly nothing is sent before the answer.
-    _call: Call
+    call: Call
     _back: Back
     _filters: Sequence[Filter]
     _waits: deque[tuple[str, bytes, int]] = msgspec.field(default_factory=deque)
     """As JSON text, with the characters that a chunk has: a few MiB of it may be millions of objects, of which each collection of
     garbage takes account."""
     _bytes: int = 0
-    _lost: int = 0
+    lost: int = 0
     """Characters of chunks that do not reach the caller, which is told so at the end."""
     _over: bool = False
     flaw: Failure | None = None
@@ -55,7 +55,7 @@ class FilteredBack(msgspec.Struct, eq=False):
         """Pass an event on, now or behind those that a filter still needs time for. Of a call that is over nothing passes: a filter
         would keep what it holds of it for ever."""
         if self._over:
-            self._lost += chars_of(event.method, event.params)
+            self.lost += chars_of(event.method, event.params)
             return
         if self.late is not None:
             self._wait(event)
@@ -74,12 +74,12 @@ class FilteredBack(msgspec.Struct, eq=False):
 
     def drop(self, events: Sequence[Event]) -> None:
         """Of a call whose caller may not make it any more: nothing of what filters had held back passes, and how much text that is, is told."""
-        self._lost += sum(chars_of(one.method, one.params) for one in events)
+        self.lost += sum(chars_of(one.method, one.params) for one in events)
         self._tell_lost()
 
     def _tell_lost(self) -> None:
-        if self._lost:
-            self._back.emit(Event(GAP, {"request_id": self._call.id, "chars": self._lost}))
+        if self.lost:
+            self._back.emit(Event(GAP, {"request_id": self.call.id, "chars": self.lost}))
 
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question to the caller, behind the events before it. Raises `CannotAsk`."""
@@ -146,7 +146,7 @@ class FilteredBack(msgspec.Struct, eq=False):
         """The call is over: nobody waits for what has not passed yet, or is said from now on."""
         self._over = True
         if self._waits:  # which it seldom does, and this is done for each call
-            self._lost += sum(chars for _, _, chars in self._waits)
+            self.lost += sum(chars for _, _, chars in self._waits)
             self._waits.clear()
         if self.late is not None:
             self.late.cancel()
@@ -158,13 +158,13 @@ class FilteredBack(msgspec.Struct, eq=False):
             self.flaw = self.flaw or Failure(
                 "output_invalid", f"a message cannot be sent: {problem}"
             )
-            self._lost += chars_of(event.method, event.params)
+            self.lost += chars_of(event.method, event.params)
             return
         if self.flaw is None and len(self._waits) < MOST and self._bytes + len(text) <= MOST_BYTES:
             self._waits.append((event.method, text, chars_of(event.method, event.params)))
             self._bytes += len(text)
             return
-        self._lost += chars_of(event.method, event.params)
+        self.lost += chars_of(event.method, event.params)
         if self.flaw is None:
             said = f"more than {MOST} messages or {MOST_BYTES} bytes came while a large one was cleaned of secrets"
             self.flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
@@ -189,7 +189,7 @@ class FilteredBack(msgspec.Struct, eq=False):
     def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:
         self.used = True
         for at in range(begin, len(self._filters)):
-            cleaned = self._filters[at].event(self._call, event)
+            cleaned = self._filters[at].event(self.call, event)
             if cleaned is None:
                 return None
             if not isinstance(cleaned, Event):

@@ -38,3 +38,12 @@ def test_of_several_it_is_who_has_had_so_many_for_longest() -> None:
 def test_nobody_gives_back_what_it_does_not_have() -> None:
     with pytest.raises(KeyError):
         TopCounter[str]().remove("a")
+
+
+def test_who_is_renewed_goes_after_others_of_as_many() -> None:
+    counter = TopCounter[str]()
+    for name in "ab":
+        counter.add(name)
+    assert counter.first() == "a"
+    counter.renew("a")
+    assert counter.first() == "b"

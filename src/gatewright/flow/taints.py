@@ -35,11 +35,20 @@ class Taints:
 
     def add(self, holder: Holder, marks: Iterable[str], tool: str) -> None:
         """The holder has read something through `tool`, now."""
-        now, held = self._clock(), self._taken(holder)
+        now, caller, session = self._clock(), holder[:2], holder[2]
+        mine = self._held.get(caller)
+        if mine is None:
+            mine = self._held[caller] = {}
+        held = mine.pop(session, None)  # it is put back as the last that has read
+        new = held is None
+        if held is None:
+            held = {}
         for mark in marks:
             held[mark] = tool, now
-        caller, session = holder[:2], holder[2]
-        self._held.setdefault(caller, {})[session] = held
+        mine[session] = held
+        if not new:
+            self._most.renew(caller)
+            return
         self._most.add(caller)
         self._count += 1
         if self._count > KEPT:

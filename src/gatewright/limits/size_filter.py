@@ -43,14 +43,16 @@ class Size:
         )
 
     def _of(self, call: Call) -> int:
-        target = call.speaker
+        tool = call.tool
+        target = call.speaker if tool is None else tool.target
         if target is None:
             return self._limit
-        whole = self._servers.get(target.server, self._limit)
-        if not call.of_tool:
-            return whole
-        every = self._tools.get((target.server, "*"), whole)
-        return self._tools.get((target.server, target.name), every)
+        tools, server = self._tools, target.server
+        of_tool = tools and (tool is not None or call.of_tool)
+        found = tools.get((server, target.name)) if of_tool else None
+        if found is None and of_tool:
+            found = tools.get((server, "*"))
+        return self._servers.get(server, self._limit) if found is None else found
 
     def event(self, call: Call, event: Event) -> Event | None:
         """Events are bounded by the frames they come in."""

@@ -38,8 +38,14 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def of(self, server: str, tool: str) -> bool:
         """What holds for one tool."""
-        whole = self.tools.get((server, "*"), self.servers.get(server, self.default))
-        return self.tools.get((server, tool), whole)
+        tools = self.tools
+        if tools:
+            found = tools.get((server, tool))
+            if found is None:
+                found = tools.get((server, "*"))
+            if found is not None:
+                return found
+        return self.servers.get(server, self.default)
 
     def __bool__(self) -> bool:
         return self.default or any(self.servers.values()) or any(self.tools.values())

@@ -42,6 +42,11 @@ Shared = Callable[[Call, Back, Builtin], Awaitable[Outcome]]
 
 _DONE = Answer(b"{}", own=True)
 
+
+async def _said(outcome: Outcome) -> Outcome:
+    return outcome
+
+
 LEVEL_S = 10.0
 """How long servers have to take a log level: their caller waits for the slowest of them."""
 
@@ -108,28 +113,27 @@ class Dispatch:
         """Whether it is known here who is asked; what is not is a server's own method, or nobody's."""
         return method in self._methods or method in self._builtin or method in self._shared
 
-    async def __call__(self, call: Call, back: Back) -> Outcome:
+    def __call__(self, call: Call, back: Back) -> Awaitable[Outcome]:
         """Take one call to its owner. Never raises, except for the cancellation of its task."""
         target = call.target
         if target is None or (call.kind == "method" and self.answers(call.method)):
-            return await self._unowned(call, back)
+            return self._unowned(call, back)
         owner = self._owners.get(target.server)
         if owner is None:
             gone = f"server {target.server} is no longer there"
-            return Failure("upstream_unavailable", gone, {"sent": False})
+            return _said(Failure("upstream_unavailable", gone, {"sent": False}))
         if call.kind == "method":
-            return await self._declared(owner, call, back)
+            return self._declared(owner, call, back)
         params = call.params
         member = "uri" if call.kind == "resource" else "name"
         if params.get(member) != target.name:
             params = params.copy()
             params[member] = target.name
-        if "_mgp" in params:
-            back = _Listening(back)
-        outcome = await self._asked(owner, params, call, back)
-        if type(outcome) is Failure and outcome.error is not None:
-            return await self._failed(outcome, owner, params, call, back)
-        return outcome
+        # Who has never been connected may turn out to speak MGP.
+        hello = None if self._persisting is None else owner.hello
+        if hello is not None and (hello.mgp is not None or not hello.revision):
+            return self._persisted(owner, params, call, back)
+        return self._asked(owner, params, call, back)
 
     async def _unowned(self, call: Call, back: Back) -> Outcome:
         if call.kind == "list":
@@ -165,11 +169,14 @@ class Dispatch:
             return await self._tasks.noticed(outcome, owner, call, route)
         return outcome
 
-    async def _failed(
-        self, outcome: Failure, owner: Owner, params: dict[str, Any], call: Call, back: Back
+    async def _persisted(
+        self, owner: Owner, params: dict[str, Any], call: Call, back: Back
     ) -> Outcome:
-        """Ask an MGP server again where its error says that this may help (MGP §14.6)."""
-        if self._persisting is None or owner.hello.mgp is None:
+        """Ask an MGP server, and again where its error says that this may help (MGP §14.6)."""
+        if "_mgp" in params:
+            back = _Listening(back)
+        outcome = await self._asked(owner, params, call, back)
+        if type(outcome) is not Failure or outcome.error is None or self._persisting is None:
             return outcome
 
         async def put() -> Outcome:

@@ -30,6 +30,11 @@ class TopCounter(Generic[K]):
         """One less, of somebody who has one."""
         self._set(key, self._counts[key] - 1)
 
+    def renew(self, key: K) -> None:
+        """Somebody who has one counts as the last that got it."""
+        same = self._having[self._counts[key]]
+        same[key] = same.pop(key)
+
     def first(self) -> K:
         """Who has the most; of several, whoever has had so many for longest."""
         return next(iter(self._having[self._top]))
