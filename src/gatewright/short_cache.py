@@ -1,4 +1,4 @@
-"""Bounded caches over functions of texts that keep no long ones: `cached_if_short` of one text, `cached_if_all_short` of several.
+"""Bounded caches over functions of texts that keep no long ones: `cached_if_short` of one text; of several `cached_if_all_short`, `AllShort`.
 
 A cache is bounded in entries. Keyed by what strangers write, each of them could be as long as a message may be.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
-__all__ = ["ALL_LONGEST", "LONGEST", "cached_if_all_short", "cached_if_short"]
+__all__ = ["ALL_LONGEST", "LONGEST", "AllShort", "cached_if_all_short", "cached_if_short"]
 
 LONGEST = 256
 """Characters, or bytes, of what is kept."""
@@ -18,6 +18,7 @@ ALL_LONGEST = 1024
 """Characters of all texts together."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def cached_if_short(most: int) -> Callable[[F], F]:
@@ -38,25 +39,34 @@ def cached_if_short(most: int) -> Callable[[F], F]:
     return around
 
 
+class AllShort(dict[tuple[Any, ...], T]):
+    """What `make` answers to several texts, each time with `kept[texts]`; kept by their length together. What else it is given is small."""
+
+    def __init__(self, make: Callable[..., T], most: int) -> None:
+        """At most so many answers."""
+        super().__init__()
+        self._make = make
+        self._most = most
+
+    def __missing__(self, args: tuple[Any, ...]) -> T:
+        # Looked up before anything is measured: what is there was short.
+        answer = self._make(*args)
+        if sum([len(one) for one in args if isinstance(one, str)]) <= ALL_LONGEST:
+            if len(self) >= self._most:
+                del self[next(iter(self))]  # the oldest
+            self[args] = answer
+        return answer
+
+
 def cached_if_all_short(most: int) -> Callable[[F], F]:
-    """The same of a function of several texts, by their length together; what else it is given is small."""
+    """The same as a function."""
 
     def around(make: F) -> F:
-        kept: dict[tuple[Any, ...], Any] = {}
-
-        def made(args: tuple[Any, ...]) -> Any:
-            answer = make(*args)
-            if sum([len(one) for one in args if isinstance(one, str)]) <= ALL_LONGEST:
-                if len(kept) >= most:
-                    del kept[next(iter(kept))]  # the oldest
-                kept[args] = answer
-            return answer
+        kept = AllShort(make, most)
 
         @wraps(make)
         def found(*args: Any) -> Any:
-            # Looked up before anything is measured: what is there was short. None is no answer of what is kept here, but would only be made anew.
-            answer = kept.get(args)
-            return made(args) if answer is None else answer
+            return kept[args]
 
         return cast("F", found)
 

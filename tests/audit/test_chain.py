@@ -16,20 +16,20 @@ from tests.audit.parts import body
 def _lines(count: int) -> list[bytes]:
     lines, previous = [], GENESIS
     for number in range(1, count + 1):
-        line, previous = seal(number, body(number), previous)
+        line, previous = seal(number, [body(number)], previous)
         lines.append(line.rstrip(b"\n"))
     return lines
 
 
 def test_a_sealed_record_is_one_line_of_json_with_its_place_first_and_its_hashes_last() -> None:
-    line, digest = seal(1, b'{"id":"a","n":2}', GENESIS)
+    line, digest = seal(1, [b'{"id":"a","n":2}'], GENESIS)
     assert line.endswith(b"}\n")
     assert list(json.loads(line)) == ["seq", "id", "n", "prev_hash", "hash"]
     assert json.loads(line)["hash"] == digest.decode()
 
 
 def test_the_hash_is_that_of_the_line_before_its_hash_member() -> None:
-    _, digest = seal(7, b'{"id":"a"}', b"5" * 64)
+    _, digest = seal(7, [b'{"id":"a"}'], b"5" * 64)
     before = b'{"seq":7,"id":"a","prev_hash":"' + b"5" * 64 + b'"'
     assert sha256(before).hexdigest().encode() == digest
 
@@ -75,7 +75,7 @@ def test_a_line_at_a_wrong_place_is_told_where_it_belongs(order: list[int], comp
 
 
 def test_a_line_of_another_chain_with_the_right_number_does_not_follow() -> None:
-    stranger, _ = seal(2, body(2), b"a" * 64)
+    stranger, _ = seal(2, [body(2)], b"a" * 64)
     chain = Chain()
     chain.follow(_lines(1)[0])
     with pytest.raises(BrokenChainError, match="does not follow the record before it"):

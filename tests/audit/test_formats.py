@@ -16,7 +16,7 @@ from tests.audit.parts import body
 
 def a_line(number: int = 1, **more: Any) -> bytes:
     """One line of the record, without its newline."""
-    return seal(number, body(number, **more), b"0" * 64)[0].removesuffix(b"\n")
+    return seal(number, [body(number, **more)], b"0" * 64)[0].removesuffix(b"\n")
 
 
 def a_row(line: bytes) -> dict[str, str]:

@@ -152,7 +152,7 @@ def test_a_shortened_record_is_small_whatever_callers_chose() -> None:
         decision=Decision("access", "access_denied"),
         details={"much": "x" * 9_000, "risk_level": "safe"},
     )
-    line = seal(7, encode(record), GENESIS)[0]
+    line = seal(7, [encode(record)], GENESIS)[0]
     found = msgspec.json.decode(shortened(line))
     assert len(shortened(line)) < 1_800
     assert found["details"] == {"risk_level": "safe", "cut": True}

@@ -210,7 +210,7 @@ async def test_a_record_that_vouches_in_other_words_vouches_for_nothing(
     await old_and_new(tmp_path)
     kept = records(tmp_path)
     made = f'{{"event_type":"{PRUNED}","details":{details}}}'.encode()
-    line, _ = seal(kept[-1]["seq"] + 1, made, kept[-1]["hash"].encode())
+    line, _ = seal(kept[-1]["seq"] + 1, [made], kept[-1]["hash"].encode())
     with segment_path(tmp_path, 1).open("ab") as journal:
         journal.write(line)
     await fill(tmp_path, 0)

@@ -62,7 +62,7 @@ def test_what_is_noted_wakes_nobody(tmp_path: Path) -> None:
 def test_a_record_is_there_where_its_line_ends_and_nowhere_else(tmp_path: Path) -> None:
     lines, places, previous = b"", [], b"0" * 64
     for number in range(1, 6):
-        line, previous = seal(number, b'{"a":%d}' % number, previous)
+        line, previous = seal(number, [b'{"a":%d}' % number], previous)
         lines += line
         places.append(Head(number, previous, 2, len(lines)))
     segment_path(tmp_path, 2).write_bytes(lines)

@@ -118,7 +118,7 @@ def _duplicate(lines: Lines, place: int) -> None:
 def _replace(lines: Lines, place: int) -> None:
     """A whole record, hash and all, of somebody else's trail."""
     number = int(lines[place][7 : lines[place].index(b",")])
-    lines[place] = seal(number, body(number), b"d" * 64)[0].rstrip(b"\n")
+    lines[place] = seal(number, [body(number)], b"d" * 64)[0].rstrip(b"\n")
 
 
 def _rewrite(lines: Lines, place: int) -> None:
@@ -126,7 +126,7 @@ def _rewrite(lines: Lines, place: int) -> None:
     for at in range(place, len(lines)):
         first = int(lines[at][7 : lines[at].index(b",")])
         previous = lines[at - 1][-66:-2] if at else _previous(lines[at])
-        lines[at] = seal(first, body(first), previous)[0].rstrip(b"\n")
+        lines[at] = seal(first, [body(first)], previous)[0].rstrip(b"\n")
 
 
 def _previous(line: bytes) -> bytes:

@@ -35,7 +35,7 @@ from gatewright.audit.records import (
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal
 from gatewright.secret_scanning import HELD, without_secrets
 from gatewright.secret_scanning.escape_invisible import spelled
-from gatewright.short_cache import cached_if_all_short
+from gatewright.short_cache import AllShort, cached_if_all_short
 
 __all__ = [
     "Context",
@@ -58,7 +58,8 @@ _LONGEST_NAME = 2048
 _UNDECIDED = 512
 _PROGRAM_CHARS = 64
 
-_sorting = msgspec.json.Encoder(order="deterministic")
+_sort = msgspec.json.Encoder(order="deterministic").encode
+_spell = encoder.encode
 
 Context = tuple[Actor, Subject, str, str, str, str, str | None, Program | None, Request | None]
 """The members of a record that every record of one call shares, in their order."""
@@ -83,13 +84,14 @@ Told = tuple[str, dict[str, Any], str]
 
 def told_of(call: Call) -> Told | None:
     """None where it takes a `Record` to say it."""
-    caller, tool = call.caller, call.tool
+    tool = call.tool
     target = call.target if tool is None else tool.target
-    if call.kind != "tool" or target is None:
+    if target is None or call.kind != "tool":
         return None
     try:
-        asked = _sorting.encode(call.arguments)
-        who, way = _standing(
+        asked, caller, info = call.params.get("arguments"), call.caller, call.client.info
+        asked = b"{}" if asked is None else _sort(asked)
+        shape = _shapes[
             HELD.version,
             caller.kind,
             caller.id,
@@ -99,21 +101,24 @@ def told_of(call: Call) -> Told | None:
             call.method,
             call.door,
             call.session,
-            *_named(call),
-        )
+            info.get("name"),
+            info.get("version"),
+        ]
         trace, id = call.trace_id, call.id
         # What is left without hexadecimal digits and dashes might need an escape, or hold a secret.
-        if len(trace) > _LONGEST_ID or f"{trace}{id}".encode().translate(None, _DIGITS):
+        if len(trace) > _LONGEST_ID or (trace + id).encode().translate(None, _DIGITS):
             trace, id = _escaped(_trace(call)), _escaped(id)
-        digest = sha256(asked).hexdigest()
-        shared = f'{who}{trace}","call":"{id}"{way}{digest}","bytes":{len(asked)}}}'
-        return shared, {**call.facts}, _details_text(call)
+        facts = call.facts.copy()
+        return (
+            shape % (trace, id, sha256(asked).hexdigest(), len(asked)),
+            facts,
+            _details_text(call),
+        )
     except Exception:  # noqa: BLE001 - no Unicode, no JSON, too deep: still a record
         return None
 
 
-@cached_if_all_short(4096)
-def _standing(  # noqa: PLR0913, PLR0917 - each is a part of the key
+def _shape(  # noqa: PLR0913, PLR0917 - each is a part of the key
     known: int,
     kind: str,
     id: str,
@@ -123,25 +128,25 @@ def _standing(  # noqa: PLR0913, PLR0917 - each is a part of the key
     method: str,
     door: str,
     session: str | None,
-    program: str,
-    version: str,
-) -> tuple[str, str]:
-    """What stands before the trace id and behind the id of a call. `known`, here and below: a text that was looked through when
-    fewer secrets were known may hold one."""
-    who = encoder.encode(_Who(Actor(kind, id, key_id), Subject(server, _chosen(tool))))
-    way = encoder.encode(_Way(_chosen(method), door, session, _program(known, program, version)))
-    before, behind = who[1:-1].decode(), way[1:-1].decode()
-    return f'{before},"trace_id":"', f',{behind},"request":{{"digest":"'
+    program: Any,
+    version: Any,
+) -> str:
+    """The members of a call that it shares with others of its caller, with places for the trace id, the id, and the digest and the
+    size of its arguments. `known`, here and below: a text that was looked through when fewer secrets were known may hold one."""
+    who = _spell(_Who(Actor(kind, id, key_id), Subject(server, _chosen(tool))))
+    said = _program(known, _looked_at(program), _looked_at(version))
+    way = _spell(_Way(_chosen(method), door, session, said))
+    before, behind = (text[1:-1].decode().replace("%", "%%") for text in (who, way))
+    asked = '"request":{"digest":"%s","bytes":%d}'
+    return f'{before},"trace_id":"%s","call":"%s",{behind},{asked}'
 
 
-def _named(call: Call) -> tuple[str, str]:
-    """The name and the version that the caller's program gives itself, no longer than is looked at; empty for none."""
-    info = call.client.info
-    name, version = info.get("name"), info.get("version")
-    return (
-        name[:MAX_CHARS] if type(name) is str else "",
-        version[:MAX_CHARS] if type(version) is str else "",
-    )
+_shapes = AllShort(_shape, 4096)
+
+
+def _looked_at(said: Any) -> str:
+    """What the caller's program says of itself, no longer than is looked at; empty for none."""
+    return said[:MAX_CHARS] if type(said) is str else ""
 
 
 @cached_if_all_short(4096)
@@ -153,15 +158,19 @@ def _program(known: int, name: str, version: str) -> Program | None:
 
 def _escaped(text: str) -> str:
     """As it stands between quotation marks in JSON."""
-    return encoder.encode(text)[1:-1].decode()
+    return _spell(text)[1:-1].decode()
 
 
 def _details_text(call: Call) -> str:
-    details = _details(call)
-    # `_answered` appends the member to this text: twice in one object, readers would disagree which one counts.
-    if "duration_ms" in details:
+    facts, tool = call.facts, call.tool
+    # `end_text` appends the member to this text: twice in one object, readers would disagree which one counts.
+    if "duration_ms" in facts:
         raise ValueError("a fact has the name of a member that is added behind them")
-    return encoder.encode(details)[:-1].decode()
+    risk = "unknown" if tool is None else tool.security.risk_level
+    details = {**facts, "risk_level": risk}
+    if "validator_applied" not in facts:
+        details["validator_applied"] = "none"
+    return _spell(details)[:-1].decode()
 
 
 def intent_text(call: Call, stamp: tuple[str, str], told: Told | None) -> bytes:
@@ -169,7 +178,7 @@ def intent_text(call: Call, stamp: tuple[str, str], told: Told | None) -> bytes:
     if told is not None:
         moment, id = stamp
         shared, _, details = told
-        text = f'{{"id":"{id}","time":"{moment}","event_type":"{INTENT}","outcome":"pending",{shared},"details":{details}}}}}'.encode()
+        text = (_INTENDED % (id, moment, shared, details)).encode()
         if len(text) <= MAX_BYTES:
             return text
     return encode(intent_of(call, stamp, context_of(call)))
@@ -185,34 +194,36 @@ def end_text(
 ) -> bytes:
     """The record after a call. `forwarded` says whether it ever left for its owner."""
     # Nearly every call; all others are built member by member.
-    if type(outcome) is Answer and told is not None:
-        text = _answered(call, outcome, stamp, told, duration_ms)
-        if text is not None:
-            return text
+    if told is not None and type(outcome) is Answer:
+        shared, facts, details = told
+        if call.facts == facts or (details := _more_details(call)):
+            moment, id = stamp
+            shape = _FAILED if outcome.tool_error else _SUCCEEDED
+            size = len(outcome.raw)
+            text = (shape % (id, moment, shared, size, details, duration_ms)).encode()
+            if len(text) <= MAX_BYTES:
+                return text
     return encode(end_of(call, outcome, stamp, context_of(call), forwarded, duration_ms))
 
 
-def _answered(
-    call: Call, answer: Answer, stamp: tuple[str, str], told: Told, duration_ms: float
-) -> bytes | None:
-    moment, id = stamp
-    shared, facts, details = told
-    if call.facts != facts:
-        try:
-            details = _details_text(call)
-        except Exception:  # noqa: BLE001 - see `told_of`
-            return None
-    ended = _FAILURE if answer.tool_error else _SUCCESS
-    # The order of members is that of `Record`: both ways must write the same bytes.
-    text = (
-        f'{{"id":"{id}","time":"{moment}","event_type":"TOOL_EXECUTED",{ended[0]},{shared},"result":{{{ended[1]},"bytes":'
-        f'{len(answer.raw)}}},"details":{details},"duration_ms":{encoder.encode(duration_ms).decode()}}}}}'
-    ).encode()
-    return text if len(text) <= MAX_BYTES else None
+def _more_details(call: Call) -> str:
+    """Where facts were found out while it ran; empty where it takes a `Record` to say them."""
+    try:
+        return _details_text(call)
+    except Exception:  # noqa: BLE001 - see `told_of`
+        return ""
 
 
-_SUCCESS = '"outcome":"success"', '"is_error":false'
-_FAILURE = '"outcome":"failure"', '"is_error":true'
+# The order of members is that of `Record`, and of the shortest digits of a number there is one: both ways must write the same bytes.
+_INTENDED = (
+    f'{{"id":"%s","time":"%s","event_type":"{INTENT}","outcome":"pending",%s,"details":%s}}}}'
+)
+_ENDED = (
+    '{"id":"%%s","time":"%%s","event_type":"TOOL_EXECUTED","outcome":"%s",%%s,"result":{"is_error":%s,"bytes":%%d},'
+    '"details":%%s,"duration_ms":%%r}}'
+)
+_SUCCEEDED = _ENDED % ("success", "false")
+_FAILED = _ENDED % ("failure", "true")
 
 
 def request_of(call: Call) -> Request | None:
@@ -222,7 +233,7 @@ def request_of(call: Call) -> Request | None:
     asked = call.arguments if call.kind in {"tool", "prompt"} else call.params
     try:
         # One order of members, so that the same arguments have one digest.
-        text = _sorting.encode(asked)
+        text = _sort(asked)
     except Exception:  # noqa: BLE001 - what cannot be written as JSON is still something
         text = repr(asked).encode("utf-8", "backslashreplace")
     return Request(sha256(text).hexdigest(), len(text))
@@ -286,9 +297,15 @@ def context_of(call: Call) -> Context:
         _chosen(call.method),
         call.door,
         call.session,
-        _program(HELD.version, *_named(call)),
+        _program(HELD.version, *map(_looked_at, _named(call))),
         request_of(call),
     )
+
+
+def _named(call: Call) -> tuple[Any, Any]:
+    """The name and the version that the caller's program gives itself."""
+    info = call.client.info
+    return info.get("name"), info.get("version")
 
 
 def _trace(call: Call) -> str:

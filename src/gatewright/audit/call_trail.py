@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+import msgspec
 from msgspec.structs import replace
 
 from gatewright.audit.call_records import (
@@ -69,29 +70,23 @@ class CallRecording:
                 self.intents.leave(slot)
 
 
-class CallTrail:
+class CallTrail(msgspec.Struct, eq=False):
     """The record of one call (`kernel.Trail`)."""
 
-    __slots__ = (
-        *("_all", "_call", "_handed", "_problem", "_ran", "_seq", "_slot", "_started", "_told"),
-        *("_waits", "spent_s"),
-    )
-
-    def __init__(self, shared: CallRecording) -> None:
-        self._all = shared
-        self._call: Call | None = None  # as it was forwarded
-        self._ran = False
-        """Whether nothing kept it from being forwarded any more."""
-        self._told: Told | None = None
-        self._seq = 0
-        self._slot: int | None = None
-        self._handed = False
-        """Its end is handed over, and not yet known to be written."""
-        self._problem: Unrecorded | None = None
-        self._waits: asyncio.Future[None] | None = None
-        self.spent_s: float | None = None
-        self._started = shared.monotonic()
-        shared.running += 1
+    _all: CallRecording
+    _started: float
+    _call: Call | None = None
+    """As it was forwarded."""
+    _ran: bool = False
+    """Whether nothing kept it from being forwarded any more."""
+    _told: Told | None = None
+    _seq: int = 0
+    _slot: int | None = None
+    _handed: bool = False
+    """Its end is handed over, and not yet known to be written."""
+    _problem: Unrecorded | None = None
+    _waits: asyncio.Future[None] | None = None
+    spent_s: float | None = None
 
     def intent(self, call: Call) -> bool:
         """Note that the call is about to be forwarded; whether `on_disk` has to be awaited first. Raises `Unrecorded`."""
@@ -102,17 +97,18 @@ class CallTrail:
         shared = self._all
         self._told = told = told_of(call)
         text = intent_text(call, shared.stamps.take(), told)
-        if call.tool is None or call.tool.security.risk_level != "dangerous":
-            # The slot would take it, but its end could not be recorded: refused before anything runs.
-            if shared.journal.fault is not None:
-                raise Unrecorded(shared.journal.fault)
-            self._slot = shared.intents.enter(text)
-            if self._slot is None:
-                self._seq = shared.turn.append(text)
-            self._ran = True
-            return False
-        self._seq = shared.turn.append(text)
-        return True  # the kernel waits for `on_disk` before it forwards the call
+        tool = call.tool
+        if tool is not None and tool.security.risk_level == "dangerous":
+            self._seq = shared.turn.append(text)
+            return True  # the kernel waits for `on_disk` before it forwards the call
+        # The slot would take it, but its end could not be recorded: refused before anything runs.
+        if shared.journal.fault is not None:
+            raise Unrecorded(shared.journal.fault)
+        self._slot = slot = shared.intents.enter(text)
+        if slot is None:
+            self._seq = shared.turn.append(text)
+        self._ran = True
+        return False
 
     async def on_disk(self) -> None:
         """Return once the intent is on disk. Raises `Unrecorded`."""
@@ -124,13 +120,18 @@ class CallTrail:
         shared = self._all
         shared.running -= 1
         try:
-            texts = self._end(call, outcome)
+            micros = int((shared.monotonic() - self._started) * 1_000_000)
+            call = self._call or call
+            texts = self._rejections(call, outcome, micros) if type(outcome) is Refusal else []
+            stamp = shared.stamps.take()
+            texts.append(end_text(call, outcome, stamp, self._told, self._ran, micros / 1000))
         except Exception:
             log.exception("call %s could not be put into a record", call.id)
             self._problem = self._of_this(Unrecorded("the call could not be recorded"))
             if self._give_up():
                 shared.record_given_up()
             return Refusal("audit_unavailable", str(self._problem))
+        self.spent_s = micros / 1_000_000
         turn = shared.turn
         if shared.running or turn.waiters:
             self._handed = True
@@ -144,9 +145,15 @@ class CallTrail:
 
     def settled(self) -> Awaitable[None] | None:
         """What to wait for before the caller sees anything; None where there is nothing. Awaiting it raises `Unrecorded`."""
-        if self._all.always:
+        shared = self._all
+        if shared.always:
             return self._on_disk_too()
-        return self._in_journal() if self._handed or self._problem is not None else None
+        if self._handed:
+            # One for each call: whoever cancels its call would cancel what others wait for.
+            loop = shared.turn.loop or asyncio.get_running_loop()
+            self._waits = waits = loop.create_future()
+            return waits
+        return None if self._problem is None else self._in_journal()
 
     async def _on_disk_too(self) -> None:
         if self._handed or self._problem is not None:
@@ -161,20 +168,20 @@ class CallTrail:
         return problem
 
     def _in_journal(self) -> asyncio.Future[None]:
-        # One for each call: whoever cancels its call would cancel what others wait for.
-        loop = self._all.turn.loop or asyncio.get_running_loop()
-        self._waits = waits = loop.create_future()
+        self._waits = waits = asyncio.get_running_loop().create_future()
         if self._problem is not None:
             waits.set_exception(self._problem)
         return waits
 
     def written(self, number: int) -> None:
         """Its records are in the trail (`turn_writes.Waiter`)."""
-        self._seq, self._handed = number, False
-        if self._slot is not None:
-            self._all.intents.leave(self._slot)
-        if self._waits is not None and not self._waits.done():
-            self._waits.set_result(None)
+        self._seq = number
+        self._handed = False
+        slot, waits = self._slot, self._waits
+        if slot is not None:
+            self._all.intents.leave(slot)
+        if waits is not None and not waits.done():
+            waits.set_result(None)
 
     def failed(self, problem: Unrecorded) -> None:
         """They could not be written."""
@@ -192,17 +199,12 @@ class CallTrail:
             self._all.intents.give_up(self._slot)
         return self._slot is not None
 
-    def _end(self, call: Call, outcome: Outcome) -> list[bytes]:
-        shared, ran = self._all, self._ran
-        micros = int((shared.monotonic() - self._started) * 1_000_000)
-        call, texts = self._call or call, []
-        if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":
-            for named, more in rejections_of(outcome):
-                stamp = shared.stamps.take()
-                record = end_of(call, outcome, stamp, context_of(call), ran, micros / 1000)
+    def _rejections(self, call: Call, refusal: Refusal, micros: int) -> list[bytes]:
+        texts: list[bytes] = []
+        if refusal.gate in _VALIDATING_GATES and call.kind == "tool":
+            for named, more in rejections_of(refusal):
+                stamp = self._all.stamps.take()
+                record = end_of(call, refusal, stamp, context_of(call), self._ran, micros / 1000)
                 details = {**record.details, **more}
                 texts.append(encode(replace(record, event_type=named, details=details)))
-        stamp = shared.stamps.take()
-        texts.append(end_text(call, outcome, stamp, self._told, ran, micros / 1000))
-        self.spent_s = micros / 1_000_000
         return texts

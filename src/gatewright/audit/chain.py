@@ -11,6 +11,7 @@ check does not depend on a JSON library.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 
 import msgspec
@@ -31,6 +32,8 @@ GENESIS = b"0" * 64
 _SEQ = b'{"seq":'
 _PREVIOUS = b',"prev_hash":"'
 _HASH = b',"hash":"'
+_HEAD = b'{"seq":%d,%b' + _PREVIOUS + b'%b"'
+_END = b'"}\n'
 _MOST_DIGITS = 19  # SQLite knows no more, and Python makes no number of thousands
 _TAIL = len(_PREVIOUS) + 64 + 1 + len(_HASH) + 64 + 2
 
@@ -51,14 +54,17 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     hash: bytes
 
 
-def seal(seq: int, body: bytes, previous: bytes) -> tuple[bytes, bytes]:
-    """Make record `body` (a JSON object with members) line number `seq`, newline included.
+def seal(seq: int, bodies: Iterable[bytes], previous: bytes) -> tuple[bytes, bytes]:
+    """Make records (JSON objects with members) lines from number `seq` on, newlines included.
 
-    The second value is the hash, which the next line takes as `previous`.
+    The second value is the hash of the last, which the next line takes as `previous`.
     """
-    head = b"".join((b'{"seq":%d,' % seq, body[1:-1], _PREVIOUS, previous, b'"'))
-    digest = sha256(head).hexdigest().encode()
-    return b"".join((head, _HASH, digest, b'"}\n')), digest
+    lines: list[bytes] = []
+    for number, body in enumerate(bodies, seq):
+        head = _HEAD % (number, body[1:-1], previous)
+        previous = sha256(head).hexdigest().encode()
+        lines += (head, _HASH, previous, _END)
+    return b"".join(lines), previous
 
 
 def read_link(line: bytes) -> Link:

@@ -33,6 +33,7 @@ SLOT_BYTES = 1024
 
 _BYTES = SLOTS * SLOT_BYTES
 _LENGTH = struct.Struct("<I")
+_put_length = _LENGTH.pack_into
 _FREE = bytes(_LENGTH.size)
 _ROOM = SLOT_BYTES - _LENGTH.size
 _CALL = Pattern(rb',"call":"((?:[^"\\]|\\.)*)"')
@@ -61,13 +62,14 @@ class Intents:
 
     def enter(self, intent: bytes) -> int | None:
         """Note an intent, and return its slot; None where there is no place for it."""
-        size = len(intent)
-        if size > _ROOM or not self._free:
+        size, free = len(intent), self._free
+        if size > _ROOM or not free:
             return None
-        at = self._free.pop()
+        at, slots = free.pop(), self._slots
+        begin = at + 4
         # The text first: with its length in place a death in between would leave half an intent that looks whole.
-        self._slots[at + 4 : at + 4 + size] = intent
-        _LENGTH.pack_into(self._slots, at, size)
+        slots[begin : begin + size] = intent
+        _put_length(slots, at, size)
         return at
 
     def leave(self, slot: int) -> None:

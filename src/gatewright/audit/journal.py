@@ -75,7 +75,7 @@ class Journal:
                 raise Unrecorded(self.fault)
             end = self.end
             seq = end.seq + len(bodies)
-            data, digest = _sealed(end, bodies)
+            data, digest = seal(end.seq + 1, bodies, end.hash)
             size = len(data)
             # What is written together is never split; it may be longer by itself.
             if end.offset + size > self._segment_bytes and end.offset:
@@ -240,17 +240,6 @@ def _made(path: Path) -> int:
         if not path.is_file() or path.stat().st_size:
             raise
         return os.open(path, _APPEND, 0o600)
-
-
-def _sealed(end: Head, bodies: Sequence[bytes]) -> tuple[bytes, bytes]:
-    """The lines that follow `end`, and the hash of the last."""
-    if len(bodies) == 1:
-        return seal(end.seq + 1, bodies[0], end.hash)
-    digest, lines = end.hash, []
-    for seq, body in enumerate(bodies, end.seq + 1):
-        line, digest = seal(seq, body, digest)
-        lines.append(line)
-    return b"".join(lines), digest
 
 
 def _to_disk(descriptor: int) -> None:

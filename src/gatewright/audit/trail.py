@@ -206,10 +206,13 @@ class AuditLog:
 
     def open(self, call: Call) -> CallTrail:
         """Begin the record of one call. Raises `Unrecorded`."""
+        calls = self._calls
         if self._journal.fault is not None or self._barred is not None:
-            self._calls.refused += 1
+            calls.refused += 1
             raise Unrecorded(self.fault or "")
-        return CallTrail(self._calls)
+        started = calls.monotonic()
+        calls.running += 1
+        return CallTrail(calls, started)
 
     def event(
         self,

@@ -51,13 +51,13 @@ class TurnWrites:
 
     def add(self, texts: Sequence[bytes], waiter: Waiter) -> None:
         """Take the records of one call, to be written in the next turn of the loop, or by `write` before it."""
-        first = not self.waiters
+        waiters = self.waiters
+        waiters.append((waiter, len(texts)))
         self._texts += texts
-        self.waiters.append((waiter, len(texts)))
-        self._bytes += sum(map(len, texts))
-        if self._bytes >= TURN_BYTES:
+        self._bytes = size = self._bytes + sum(map(len, texts))
+        if size >= TURN_BYTES:
             self.write()
-        elif first:
+        elif len(waiters) == 1:
             self._write_soon()
 
     def append(self, text: bytes) -> int:

@@ -23,7 +23,7 @@ def lines(first: int, last: int, *, apart_s: float = 0.0) -> list[bytes]:
     for seq in range(first, last + 1):
         moment = (_BEGIN + timedelta(seconds=apart_s * seq)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         id = f"01998000-0000-7000-a000-{seq:012d}"
-        found.append(seal(seq, body(seq, id=id, time=moment), GENESIS)[0].removesuffix(b"\n"))
+        found.append(seal(seq, [body(seq, id=id, time=moment)], GENESIS)[0].removesuffix(b"\n"))
     return found
 
 

@@ -100,7 +100,7 @@ def long_lines(count: int, size: int) -> list[tuple[int, bytes]]:
     found = []
     for seq in range(1, count + 1):
         record = body(seq, method="m" * (size + seq), details={"access": "x" * 100, "reason": "no"})
-        found.append((seq, seal(seq, record, GENESIS)[0].removesuffix(b"\n")))
+        found.append((seq, seal(seq, [record], GENESIS)[0].removesuffix(b"\n")))
     return found
 
 

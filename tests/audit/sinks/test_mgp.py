@@ -47,7 +47,7 @@ async def test_each_record_is_one_event_in_the_shape_of_the_specification() -> N
 
 async def test_an_intent_is_no_event() -> None:
     peer = Peer()
-    intent = seal(1, body(1, event_type="dev.gatewright.intent"), GENESIS)[0].rstrip()
+    intent = seal(1, [body(1, event_type="dev.gatewright.intent")], GENESIS)[0].rstrip()
     await MgpSink("watch", peer.tell).deliver([intent])
     assert peer.heard == []
 

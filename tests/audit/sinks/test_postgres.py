@@ -104,7 +104,7 @@ async def test_rows_that_are_too_old_go_with_what_arrives(server: Server) -> Non
 
 async def test_text_that_a_database_does_not_take_stops_nothing(server: Server) -> None:
     name = "01998000-0000-7000-a000-000000000001"
-    line = seal(1, body(1, id=name, trace_id="a\x00b", details={"x": "😀\x00"}), GENESIS)
+    line = seal(1, [body(1, id=name, trace_id="a\x00b", details={"x": "😀\x00"})], GENESIS)
     sink = PostgresSink(server.dsn, "gatewright_audit")
     await sink.deliver([line[0].rstrip()])
     await sink.close()

@@ -32,7 +32,7 @@ DEADLINE_S = 20.0
     [("success", 110), ("denied", 108), ("failure", 108), ("error", 107), ("pending", 110)],
 )
 def test_a_message_is_rfc_5424_and_carries_the_record(outcome: str, priority: int) -> None:
-    line = seal(1, body(1, outcome=outcome), GENESIS)[0].rstrip()
+    line = seal(1, [body(1, outcome=outcome)], GENESIS)[0].rstrip()
     found = FORM.fullmatch(message(line, plain(line), "host.example", 42))
     assert found is not None
     assert (int(found[1]), found[2]) == (priority, b"2026-09-21T12:00:00.000Z")
@@ -41,7 +41,7 @@ def test_a_message_is_rfc_5424_and_carries_the_record(outcome: str, priority: in
 
 
 def test_names_that_would_break_the_head_do_not() -> None:
-    line = seal(1, body(1, event_type="com.example.a b\n" + "c" * 99), GENESIS)[0].rstrip()
+    line = seal(1, [body(1, event_type="com.example.a b\n" + "c" * 99)], GENESIS)[0].rstrip()
     found = FORM.fullmatch(message(line, line, "", 1))
     assert found is not None
     assert (found[3], found[5]) == (b"-", b"ab" + b"c" * 30)
