@@ -7,6 +7,7 @@ rings too early sees so, and is set for the rest.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 
 __all__ = ["Deadline"]
@@ -23,22 +24,23 @@ class Deadline:
     on it is awaited, in seconds of the event loop.
     """
 
-    __slots__ = ("_loop", "_missed", "_rings", "_timer", "awaited", "due", "since")
+    __slots__ = ("_loop", "_missed", "_rings", "_time", "_timer", "awaited", "due", "since")
 
     def __init__(self, missed: Callable[[str], None]) -> None:
         self._loop = asyncio.get_running_loop()
+        self._time = self._loop.time
         self._missed = missed
         self.due = self.since = 0.0
-        self._rings = 0.0
+        self._rings = math.inf
         self._timer: asyncio.TimerHandle | None = None
         self.awaited = ""
 
     def expect(self, what: str, seconds: float) -> None:
         """Await this from now on, and nothing else."""
         self.awaited = what
-        self.since = now = self._loop.time()
+        self.since = now = self._time()
         self.due = due = now + seconds
-        if self._timer is None or due < self._rings:
+        if due < self._rings:
             if self._timer is not None:
                 self._timer.cancel()
             self._rings = due
@@ -52,10 +54,12 @@ class Deadline:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self._rings = math.inf
 
     def _ring(self) -> None:
         self._timer = None
-        left = self.due - self._loop.time()
+        self._rings = math.inf
+        left = self.due - self._time()
         if not self.awaited:
             return
         if left > 0:

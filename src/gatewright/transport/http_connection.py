@@ -50,8 +50,6 @@ HIGH_WATER = 64 * 1024
 IN_LINE = 256
 """How many requests may come before the first of them is answered; they arrive in one piece, or not at all."""
 
-_FRAMING = (b"content-length", b"transfer-encoding")
-
 
 class HttpConnection(Sliced):
     """A connection that speaks HTTP, until perhaps it is upgraded."""
@@ -67,20 +65,18 @@ class HttpConnection(Sliced):
         self._running: Exchange | None = None
         self._waiting: list[Exchange] = []
         self._incoming: Exchange | None = None  # the last that began; may be answered already
-        self._url = b""
-        self._target = b""  # of the request before, which nearly always is the same
+        self._url = self._target = b""  # that of the request before is nearly always the same
         self._split: tuple[str, bytes, bytes] = ("", b"", b"")
         self._headers: Headers = []
         self._heads = KnownHeads()
         self._whole = True  # between two requests
         self._begun = 0  # requests that began in the data at hand
-        self._in_body = False
         self._moved = False  # the data at hand brought a head, a piece of a body, or its end
         self._size = 0  # of the data at hand
         self._held = 0  # bytes of a head that is not whole
         self._hollow = 0  # bytes within a body that are not body: sizes, extensions, trailers
         self._upgrade: Literal["", "websocket", "other"] = ""
-        self._replays = self._deaf = self._paused = False
+        self._in_body = self._replays = self._deaf = self._paused = False
         self._deadline = Deadline(self._missed)
 
     # -- asyncio's
@@ -120,18 +116,22 @@ class HttpConnection(Sliced):
         self.writable.set()
         self._patience.stop()
 
+    def data_received(self, data: bytes) -> None:
+        known = None
+        if self._running is None and self._whole and not (self._held or self._rest or self._deaf):
+            # The parser never sees such a request. It may be passed by: between two requests it remembers nothing.
+            known = self._heads.request(self, data)
+        if known is None:
+            super().data_received(data)
+            return
+        self._deadline.awaited, self._incoming = "", known
+        self._start(known)
+
     def feed(self, data: bytes) -> None:
         """Parse what came."""
         if self._deaf:
             return
         fresh = self._whole and self._running is None and not self._held
-        # The parser never sees such a request. It may be passed by: between two requests it remembers nothing.
-        known = self._heads.request(self, data) if fresh else None
-        if known is not None:
-            self._deadline.awaited = ""
-            self._incoming = known
-            self._start(known)
-            return
         self._size, self._moved, self._begun = len(data), False, 0
         try:
             self._parser.feed_data(data)
@@ -190,7 +190,8 @@ class HttpConnection(Sliced):
         modern = version == "1.1"  # a connection of HTTP/1.0 is never kept (decision 0008)
         expects = b"expect" in known and modern and known[b"expect"].lower() == b"100-continue"
         scope = self._scope(headers, version)
-        self._incoming = Exchange(self, scope, keep_alive=keeps and modern, expects=expects)
+        unusual = expects or scope["method"] == "HEAD"
+        self._incoming = Exchange(self, scope, keeps and modern, expects, unusual=unusual)
         if self._parser.should_upgrade():
             self._upgraded(scope, known)
         if self._upgrade != "websocket":
@@ -255,19 +256,17 @@ class HttpConnection(Sliced):
     def answered(self, exchange: Exchange) -> None:
         """A response is complete."""
         self._running = None
-        if not exchange.keep_alive:
-            if self._in_body or self._waiting:
-                self._part()
-            else:
-                self.transport.close()
+        if exchange.keep_alive and not (self._waiting or self._in_body):
+            if not self._deadline.awaited:
+                self._deadline.expect("idle", self._limits.keep_alive_s)
+        elif not exchange.keep_alive:
+            (self._part if self._in_body or self._waiting else self.transport.close)()
         elif self._waiting:
             self._start(self._waiting.pop(0))
             self._steer()
-        elif self._in_body:
+        else:
             self._deadline.expect("linger", LINGER_S)
             self._steer()
-        elif not self._deadline.awaited:
-            self._deadline.expect("idle", self._limits.keep_alive_s)
 
     def _steer(self) -> None:
         """Read on, or not: more is of no use while requests wait, or a body is not taken."""
@@ -389,7 +388,8 @@ class HttpConnection(Sliced):
         """Go on in HTTP/1.1, which every offer of another protocol allows: a new parser is told no more than how
         long the body is."""
         scope = cast("Exchange", self._incoming).scope
-        framing = [header for header in scope["headers"] if header[0] in _FRAMING]
+        named = (b"content-length", b"transfer-encoding")
+        framing = [header for header in scope["headers"] if header[0] in named]
         self._parser = new_parser(self)
         self._replays = True
         self._parser.feed_data(request("POST", b"/", "1.1", framing))

@@ -13,7 +13,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable
 from email.utils import formatdate
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 from uvicorn.config import Config
@@ -24,14 +24,18 @@ from gatewright.transport.http_head import KnownHead, end_of_head, refusal, spel
 from gatewright.transport.unread_ends import UnreadEnds
 from gatewright.transport.websocket_intake import Turns
 
-__all__ = ["App", "Connection", "Exchange", "Serving"]
+__all__ = ["JSON", "App", "Connection", "Exchange", "Serving"]
 
 log = logging.getLogger(__name__)
 
 App = Callable[..., Awaitable[None]]
 """An ASGI application. One that has an attribute `takes_exchange` that is true is given the `Exchange` as a fourth
 argument, and may use `take_whole`, `answer` and `when_gone` where that saves it a few messages. Its scope is the one
-of every request with this head (`head`): it changes nothing in it, and may leave in `head.notes` what it found out."""
+of every request with this head (`head`): it changes nothing in it, and may leave in `head.notes` what it found out. Where it leaves a
+function in `head.serve`, that is given the exchanges of later requests with this head instead."""
+
+JSON = ((b"content-type", b"application/json"),)
+"""The header of an answer that is JSON."""
 
 _DISCONNECT = "http.disconnect"
 _NOT_BEGUN = "the response has not begun: http.response.start comes first"
@@ -42,7 +46,7 @@ _NO_BODY = frozenset((204, 304))
 class Serving(ServerState):
     """What all connections of one server have together. The base is uvicorn's view of it, for WebSockets.
 
-    `date` is a header line, made anew `every_second`. `gone` is called whenever a connection is lost.
+    `date` is a header line, and `json_head` what most answers begin with, up to their length; both are made anew `every_second`. `gone` is called whenever a connection is lost.
     """
 
     def __init__(self, config: Config, limits: Limits, gone: Callable[[], None]) -> None:
@@ -58,7 +62,7 @@ class Serving(ServerState):
         self.flooded = 0
         """How many WebSockets were closed because of what they sent."""
         self._unread = UnreadEnds(limits)
-        self.date = b""
+        self.date = self.json_head = b""
         self.every_second()
 
     def every_second(self) -> None:
@@ -67,6 +71,7 @@ class Serving(ServerState):
         now = formatdate(usegmt=True).encode()
         self.default_headers = [(b"date", now)]
         self.date = b"date: %b\r\n" % now
+        self.json_head = b"%bcontent-length: " % (whole_head(200, self.date, JSON) or b"")
 
 
 class Connection(Protocol):
@@ -92,7 +97,7 @@ class Exchange(msgspec.Struct, eq=False):
     """
 
     connection: Connection
-    scope: dict[str, Any]
+    _scope: dict[str, Any] | None
     keep_alive: bool
     expects: bool
     """The client waits for `100 Continue`."""
@@ -100,13 +105,15 @@ class Exchange(msgspec.Struct, eq=False):
     whole: bool = False
     head: KnownHead | None = None
     """Where it is one that the connection remembers."""
+    size: int = 0
+    """Of the body, where the head is such a one and `_scope` was not made."""
     gone: bool = False
     begun: bool = False
     """Bytes of the answer were written."""
     done: bool = False
     """All of them were."""
     task: asyncio.Task[None] | None = None
-    _unusual: bool = False
+    unusual: bool = False
     """Something was said or has happened that `answer` does not know how to go on from."""
     _taken: bool = False
     _news: asyncio.Event | None = None
@@ -116,13 +123,23 @@ class Exchange(msgspec.Struct, eq=False):
     _chunked: bool = False
     _length: int | None = None
 
+    @property
+    def scope(self) -> dict[str, Any]:
+        """ASGI's; made once somebody asks for it."""
+        scope = self._scope
+        if scope is None:
+            self._scope = scope = cast("KnownHead", self.head).scope(self.size)
+        return scope
+
     # -- for the connection
 
     async def run(self) -> None:
         """Run the application for this request, and answer for it if it does not."""
         serving = self.connection.serving
         try:
-            if serving.takes_exchange:
+            if self.head is not None and self.head.serve is not None:
+                await self.head.serve(self)
+            elif serving.takes_exchange:
                 await serving.app(self.scope, self.receive, self.send, self)
             else:
                 # It may change its scope, which is that of every request with this head.
@@ -159,7 +176,7 @@ class Exchange(msgspec.Struct, eq=False):
 
     def leave(self) -> None:
         """There is nobody to answer any more."""
-        self.gone = self._unusual = True
+        self.gone = self.unusual = True
         self.wake()
         if self._tell is not None:
             asyncio.get_running_loop().call_soon(self._tell)
@@ -178,19 +195,26 @@ class Exchange(msgspec.Struct, eq=False):
     def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:
         """Send a whole response at once. False where that is not the usual case: then `send` it."""
         connection = self.connection
-        if (
-            self._unusual
-            or self.expects
-            or not self.keep_alive
-            or connection.clogged
-            or status in _NO_BODY
-            or self.scope["method"] == "HEAD"
-        ):
+        if self.unusual or connection.clogged or not self.keep_alive or status in _NO_BODY:
             return False
         head = whole_head(status, connection.serving.date, headers)
         if head is None:
             return False
         self._write_whole(head, body)
+        return True
+
+    def answer_json(self, body: bytes) -> bool:
+        """The same for what most answers are: 200, with JSON and no other header."""
+        connection = self.connection
+        if self.unusual or connection.clogged or not self.keep_alive:
+            return False
+        self.begun = self.done = self.unusual = True
+        transport = connection.transport
+        if not transport.is_closing():
+            transport.write(b"%b%d\r\n\r\n%b" % (connection.serving.json_head, len(body), body))
+        if self._news is not None:
+            self._news.set()
+        connection.answered(self)
         return True
 
     def when_gone(self, tell: Callable[[], None]) -> None:
@@ -200,7 +224,7 @@ class Exchange(msgspec.Struct, eq=False):
             asyncio.get_running_loop().call_soon(tell)
 
     def _write_whole(self, head: bytes, body: bytes) -> None:
-        self.begun = self.done = self._unusual = True
+        self.begun = self.done = self.unusual = True
         self.body = b""
         transport = self.connection.transport
         if not transport.is_closing():
@@ -246,7 +270,7 @@ class Exchange(msgspec.Struct, eq=False):
         if self.begun or self._head is not None:
             raise RuntimeError("the response began before")
         self._head, self._length, close = spell(status, self.connection.serving.date, headers)
-        self._unusual = True
+        self.unusual = True
         if close:
             self.keep_alive = False
         if status in _NO_BODY:
@@ -331,7 +355,7 @@ class Exchange(msgspec.Struct, eq=False):
         if self.begun:
             transport.close()
             return
-        self.begun = self.done = self._unusual = True
+        self.begun = self.done = self.unusual = True
         transport.write(refusal(http.HTTPStatus.INTERNAL_SERVER_ERROR))
         self.wake()
         self.connection.answered(self)

@@ -9,8 +9,6 @@ expects nothing.
 
 from __future__ import annotations
 
-from typing import Any
-
 from gatewright.transport.http_exchange import Connection, Exchange
 from gatewright.transport.http_head import KnownHead
 
@@ -36,21 +34,16 @@ class KnownHeads:
     def request(self, connection: Connection, data: bytes) -> Exchange | None:
         """The request that `data` is, where it is one, whole, and its head is known."""
         known = self._last
-        found = None if known is None else known.request(data)
-        if found is None:
-            known, found = self._find(data)
-            if known is None or found is None:  # more, or less, than one request, too: the parser's
+        body = None if known is None else known.body(data)
+        if body is None:
+            for known in self._known:
+                body = known.body(data)
+                if body is not None:
+                    self._last = known
+                    break
+            else:  # more, or less, than one request, too: the parser's
                 return None
-            self._last = known
-        scope, body = found
-        return Exchange(connection, scope, True, False, body, True, known)
-
-    def _find(self, data: bytes) -> tuple[KnownHead | None, tuple[dict[str, Any], bytes] | None]:
-        for one in self._known:
-            found = one.request(data)
-            if found is not None:
-                return one, found
-        return None, None
+        return Exchange(connection, None, True, False, body, True, known, len(body))
 
     def learn(self, exchange: Exchange, data: bytes) -> None:
         """Remember the head of `data`, which the parser took for one request and no more than that.

@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.wire import jsonrpc
-from tests.dialects.client import modern, within
-from tests.dialects.house import House
+from tests.dialects.client import modern, rpc, within
+from tests.dialects.house import House, text
 from tests.dialects.steps import CALL, Hang
 from tests.mcp.server.test_client_session import Kept, effect_of, peer_of
 from tests.mcp.server.test_pending_input import CAN, NAME, ROOTS
@@ -42,6 +43,59 @@ async def test_a_call_that_waits_for_its_caller_leaves_its_id_to_others() -> Non
         await within(call)
         assert b"complete" in third.answers[0].result
         assert (len(house.script.calls), peer.busy) == (1, False)
+        peer.close()
+
+
+async def test_a_request_of_an_id_that_runs_is_refused_and_the_first_goes_on() -> None:
+    async with House() as house:
+        house.script.does("echo", hang := Hang())
+        peer, first, second, third = peer_of(house), Kept(), Kept(), Kept()
+        effect = effect_of(peer, rpc("tools/call", CALL, 1))
+        task = asyncio.create_task(peer.serve(effect, first))
+        await house.began()
+        await within(peer.serve(effect, second))
+        (refused,) = second.answers
+        assert b"a request of this id runs already" in refused.error
+        assert len(house.script.calls) == 1
+        hang.end.set()
+        await within(task)
+        assert len(first.answers) == 1
+        await within(peer.serve(effect, third))
+        assert len(house.script.calls) == 2
+        peer.close()
+
+
+class Leaving(Kept):
+    """Its answer is handed over, and takes its time to leave, as one on an event stream does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.handed, self.left = asyncio.Event(), asyncio.Event()
+
+    async def finish(self, ident: bytes, spelled: Spelled) -> None:
+        await super().finish(ident, spelled)
+        self.handed.set()
+        await self.left.wait()
+
+
+async def test_an_id_is_free_once_its_answer_is_handed_over() -> None:
+    async with House() as house:
+        house.script.does("echo", text("hi"))
+        peer, first, second, third = peer_of(house), Leaving(), Kept(), Kept()
+        effect = effect_of(peer, rpc("tools/call", CALL, 1))
+        leaving = asyncio.create_task(peer.serve(effect, first))
+        await within(first.handed.wait())
+        await within(peer.serve(effect, second))
+        assert (second.answers[0].error, len(house.script.calls)) == (b"", 2)
+        house.script.does("echo", hang := Hang())
+        runs = asyncio.create_task(peer.serve(effect, third))
+        await within(hang.began.wait())
+        first.left.set()
+        await within(leaving)
+        assert peer.busy  # the id is that of another request by now
+        hang.end.set()
+        await within(runs)
+        assert (peer.busy, len(third.answers)) == (False, 1)
         peer.close()
 
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
+import pytest
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Question
 from gatewright.command_text import Typed, is_heard_elsewhere, typed_as
@@ -337,3 +338,47 @@ async def test_headers_of_a_known_head_are_compared_with_each_body() -> None:
             one.say(request)
             assert (await one.hear())[0] == status
         assert len(house.script.calls) == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        rpc("tools/call", CALL, 1),
+        rpc("tools/call", CALL, "one"),
+        rpc("tools/call", {"name": 7}, 1),
+        rpc("ping", None, 1),
+        rpc("no/such", {}, 1),
+        rpc("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}, 1),
+        rpc("notifications/initialized"),
+        rpc("tools/list"),
+        modern("tools/call", CALL).body,
+        b'{"jsonrpc":"2.0","id":7,"result":{}}',
+        b'{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/call","params":{"name":"echo"}}',
+        b'{"jsonrpc":"2.0","id":1,"\\u0069d":2,"method":"tools/call","params":{"name":"echo"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + b"[" * 99 + b"]" * 99 + b"}",
+        b" [" + rpc("ping", None, 1) + b"]",
+        b"nonsense",
+        b"",
+    ],
+)
+async def test_a_message_in_a_session_is_answered_the_same_under_a_head_that_is_known(
+    body: bytes,
+) -> None:
+    async with House() as house, served(house) as server:
+        house.script.does("echo", text("hi"))
+        asked = {"mcp-session-id": (await house.session()).ident}
+        async with dialled(server) as one:
+            one.say(raw(Sent(body, asked)))
+            fresh = await one.hear()
+        async with dialled(server) as one:
+            for _ in range(2):
+                one.say(raw(Sent(rpc("ping", None, 1), asked)))
+                assert (await one.hear())[0] == 200
+            one.say(raw(Sent(body, asked)))
+            assert _but_for_traces(await one.hear()) == _but_for_traces(fresh)
+
+
+def _but_for_traces(answer: tuple[int, bytes]) -> tuple[int, bytes]:
+    status, body = answer
+    at = body.find(b'"trace_id":"') + len(b'"trace_id":"')
+    return (status, body) if at < 12 else (status, body[:at] + body[body.index(b'"', at) :])

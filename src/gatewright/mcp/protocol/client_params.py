@@ -13,12 +13,14 @@ from gatewright.call import Client
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import NOTIFICATIONS, flaw_of
 from gatewright.mcp.wire.spellings import META, PLAIN, TAKEN, flaw_of_params
+from gatewright.mcp.wire.versions import is_modern
 
 __all__ = [
     "Dropped",
     "MisreadError",
     "Notice",
     "Rejected",
+    "flaw_of_call",
     "misread",
     "no_request",
     "params_of",
@@ -59,18 +61,29 @@ class MisreadError(ValueError):
 
 def params_of(request: jsonrpc.Request | jsonrpc.Notification) -> dict[str, Any]:
     """The decoded params, where they have the shape of any and no second spelling of what is read. Raises `ValueError`."""
-    if not request.params:
+    text = request.params
+    if not text:
         return {}
-    params = jsonrpc.decode(request.params)
+    params = jsonrpc.decode(text)
+    # A comparison of sets settles nearly every call (decision 0060); the rest is looked through by name.
+    if (
+        type(params) is dict
+        and "_meta" not in params
+        and params.keys() <= TAKEN.get(request.method, PLAIN)
+    ):
+        return params
+    return _checked(params, request.method)
+
+
+def _checked(params: Any, method: str) -> dict[str, Any]:
     if type(params) is not dict:
         raise ValueError("params must be an object")
     meta = params.get("_meta")
     if meta is not None and type(meta) is not dict:
         raise ValueError("params._meta must be an object")
-    # Two comparisons of sets settle nearly every call (decision 0060); the rest is looked through by name.
-    plain = params.keys() <= TAKEN.get(request.method, PLAIN)
+    plain = params.keys() <= TAKEN.get(method, PLAIN)
     if not (plain and (meta is None or meta.keys() <= META)):
-        flaw = flaw_of_params(request.method, params)
+        flaw = flaw_of_params(method, params)
         if flaw:
             raise MisreadError(flaw)
     return params
@@ -81,6 +94,22 @@ def no_request(method: str) -> str:
     if method.startswith(NOTIFICATIONS):
         return f"{method[:100]!a} is a notification: it goes without an id"
     return flaw_of(method)
+
+
+def flaw_of_call(
+    request: jsonrpc.Request, params: dict[str, Any], client: Client, names: str | None
+) -> Rejected | None:
+    """Why nobody can be called so: the method is no request, or its params do not name what is meant."""
+    modern = is_modern(client.revision)
+    if names is None:
+        flaw, code, http = no_request(request.method), jsonrpc.METHOD_NOT_FOUND, 404
+    elif type(params.get(names)) is not str:
+        flaw, code, http = f"params.{names} must be a string", jsonrpc.INVALID_PARAMS, 400
+    else:
+        return None
+    if not flaw:
+        return None
+    return Rejected(request.id, code, flaw, http=http if modern else 200, client=client)
 
 
 def misread(request: jsonrpc.Request, problem: ValueError, unknown: int) -> Rejected:

@@ -19,8 +19,8 @@ from gatewright.mcp.protocol.client_params import (
     Dropped,
     Notice,
     Rejected,
+    flaw_of_call,
     misread,
-    no_request,
     params_of,
     read_notice,
 )
@@ -149,9 +149,8 @@ def needed_capability(method: str) -> str | None:
 
 def is_modern_params(params: bytes) -> bool:
     """Whether a request on a shared pipe carries the modern per-request metadata."""
-    if (
-        params.find(_MODERN_MARK) < 0
-    ):  # quicker than `in`, which tries its left side as a number first
+    # Quicker than `in`, which tries its left side as a number first.
+    if params.find(_MODERN_MARK) < 0:
         return False
     try:  # all other members are read over: they are decoded once it is known by whom
         meta = jsonrpc.members_named(params, "_meta").get("_meta")
@@ -161,8 +160,7 @@ def is_modern_params(params: bytes) -> bool:
 
 
 def request_key(ident: bytes) -> bytes:
-    """One spelling for the id of a request: its JSON text may be written with escapes in one message
-    and without in the next."""
+    """One spelling for the id of a request, whose JSON text may be written with escapes in one message and without in the next."""
     return ident if ident.find(b"\\") < 0 else jsonrpc.encode(jsonrpc.decode(ident))
 
 
@@ -232,16 +230,13 @@ def _of_itself(
 def _inbound(
     request: jsonrpc.Request, params: dict[str, Any], client: Client, spec: Method
 ) -> Inbound | Rejected:
-    if spec is _OTHER and (flaw := no_request(request.method)):
-        http = 404 if is_modern(client.revision) else 200
-        return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=http, client=client)
     names = spec.names
-    if names is not None and type(params.get(names)) is not str:
-        flaw = f"params.{names} must be a string"
-        http = 400 if is_modern(client.revision) else 200
-        return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=http, client=client)
-    size = len(request.params)
-    return Inbound(request.id, request.method, params, client, spec, request.trace_id, size)
+    odd = spec is _OTHER or (names is not None and type(params.get(names)) is not str)
+    if odd and (flaw := flaw_of_call(request, params, client, names)) is not None:
+        return flaw
+    return Inbound(
+        request.id, request.method, params, client, spec, request.trace_id, len(request.params)
+    )
 
 
 def discovered(
@@ -275,9 +270,8 @@ class Conversation:
     """Set by the handshake; None before it, and for ever with a modern host."""
     initialized = False
     log_level: str | None = None
-    _asked = (
-        0  # on the class, since most conversations are of one modern request and stay as they begin
-    )
+    # On the class, since most conversations are of one modern request and stay as they begin.
+    _asked = 0
 
     def __init__(self, face: negotiate.Face) -> None:
         self._face = face
@@ -289,6 +283,13 @@ class Conversation:
 
     def receive(self, message: jsonrpc.Message) -> Effect | None:
         """What a message asks for; None where nothing is to be done."""
+        if type(message) is jsonrpc.Request:
+            spec = METHODS.get(message.method)
+            if spec is not None and message.params.find(_MODERN_MARK) < 0:
+                return self._of(message, spec)
+        return self._other(message)
+
+    def _other(self, message: jsonrpc.Message) -> Effect | None:
         if isinstance(message, jsonrpc.Request):
             return self._request(message)
         if isinstance(message, jsonrpc.Notification):
@@ -298,16 +299,19 @@ class Conversation:
         return Rejected(message.id, message.code, message.message)
 
     def _request(self, request: jsonrpc.Request) -> Effect:
+        """What no row of the table of methods is for, or has the mark of the modern revision somewhere."""
         if request.method in _OWN:
             return self._of_itself(request)
-        if request.params.find(_MODERN_MARK) >= 0 and is_modern_params(request.params):
+        if is_modern_params(request.params):
             return read_modern(request, self._face)
+        return self._of(request, METHODS.get(request.method, _OTHER))
+
+    def _of(self, request: jsonrpc.Request, spec: Method) -> Effect:
         try:
             params = params_of(request)
         except ValueError as problem:
             return misread(request, problem, 200)
-        client = self.client or Client(LATEST_LEGACY)
-        return _inbound(request, params, client, METHODS.get(request.method, _OTHER))
+        return _inbound(request, params, self.client or Client(LATEST_LEGACY), spec)
 
     def _of_itself(self, request: jsonrpc.Request) -> Effect:
         """What the connection is asked about itself."""

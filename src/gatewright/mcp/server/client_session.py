@@ -21,9 +21,9 @@ from gatewright.mcp.protocol.client_params import Dropped, Notice, Rejected
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error
 from gatewright.mcp.server import notifications
 from gatewright.mcp.server.listening import Listening
-from gatewright.mcp.server.pending_input import PendingInputs, bound_to
-from gatewright.mcp.server.served_request import Reply, Running, ServedRequest, broken
-from gatewright.mcp.server.server_context import Presented, ServerContext, Standing
+from gatewright.mcp.server.pending_input import PendingInputs, bound_to, refused_by
+from gatewright.mcp.server.served_request import ServedRequest, broken
+from gatewright.mcp.server.server_context import Presented, Reply, Running, ServerContext, Standing
 from gatewright.mcp.server.server_events import hears
 from gatewright.mcp.server.session_subscriptions import Subscribed
 from gatewright.mcp.wire import jsonrpc
@@ -122,7 +122,7 @@ class ClientSession:
         try:
             if effect.error:
                 error = jsonrpc.decode(effect.error)
-                asked.set_exception(_refused(error))
+                asked.set_exception(refused_by(error))
             else:
                 result = jsonrpc.decode(effect.result)
                 if not isinstance(result, dict):
@@ -134,18 +134,30 @@ class ClientSession:
     def serve(self, effect: mcp.Effect, reply: Reply) -> Coroutine[Any, Any, None]:
         """Answer one request. What it starts can be cancelled by the host from now on, though it runs
         only once it is awaited. Raises nothing but the cancellation of its task by others."""
-        if type(effect) is mcp.Inbound:
-            key = mcp.request_key(effect.id)
-            if key in self.running:
-                return self._twice(effect.id, reply)
-            if effect.client.mgp_problem:
-                self.front.look_at_offer(effect.client, self.caller, self._door)
-            if "requestState" in effect.params and _reopens(effect):
-                return self._reopen(effect, reply)
-            return self._new(effect, key, reply)
-        if isinstance(effect, mcp.Listen):
-            return self._listen(effect, reply)
-        return self._at_once(effect, reply)
+        if type(effect) is not mcp.Inbound:
+            if isinstance(effect, mcp.Listen):
+                return self._listen(effect, reply)
+            return self._at_once(effect, reply)
+        key = effect.id if effect.id.find(b"\\") < 0 else mcp.request_key(effect.id)
+        if (
+            key in self.running
+            or effect.client.mgp_problem
+            or "requestState" in effect.params
+            or effect.method in _NOTED
+        ):
+            return self._unusual(effect, key, reply)
+        self.running[key] = exchange = ServedRequest(self, effect, reply)
+        return exchange.run(key)
+
+    def _unusual(self, effect: mcp.Inbound, key: bytes, reply: Reply) -> Coroutine[Any, Any, None]:
+        """A call that is not simply made."""
+        if key in self.running:
+            return self._twice(effect.id, reply)
+        if effect.client.mgp_problem:
+            self.front.look_at_offer(effect.client, self.caller, self._door)
+        if "requestState" in effect.params and _reopens(effect):
+            return self._reopen(effect, reply)
+        return self._new(effect, key, reply)
 
     def _twice(self, ident: bytes, reply: Reply) -> Coroutine[Any, Any, None]:
         """A request of this id is still to be answered: a client that lost its connection and says it again would have it carried
@@ -385,14 +397,3 @@ _GONE = "requestState names a call that has ended"
 def _foreign(inbound: mcp.Inbound, problem: str) -> Rejected:
     """The refusal of a `requestState`."""
     return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, problem, client=inbound.client)
-
-
-def _refused(error: Any) -> CannotAsk:
-    if not isinstance(error, dict):
-        return CannotAsk("the caller refused", -32603)
-    code = error.get("code")
-    return CannotAsk(
-        str(error.get("message", "the caller refused")),
-        code if isinstance(code, int) else -32603,
-        error.get("data"),
-    )

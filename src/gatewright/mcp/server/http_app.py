@@ -31,10 +31,11 @@ class _Way:
     """Where a request with these headers leads, whether its Host and Origin are ours (`flaw`) and whether who sends it is
     `near`: what follows from its head and its connection alone, as long as the names and profiles that are `ours` are the same."""
 
-    __slots__ = ("door", "flaw", "headers", "near", "ours", "profile")
+    __slots__ = ("_app", "door", "flaw", "headers", "near", "ours", "profile")
 
     def __init__(
         self,
+        app: App,
         ours: _Ours,
         headers: HttpHeaders,
         flaw: str,
@@ -43,12 +44,28 @@ class _Way:
         *,
         near: bool,
     ) -> None:
+        self._app = app
         self.ours = ours
         self.headers = headers
         self.flaw = flaw
         self.door = door
         self.profile = profile
         self.near = near
+
+    @property
+    def short(self) -> bool:
+        """Whether it leads to a session of a client nearby, as nearly all that come again and again do: then `serve` goes it."""
+        return self.near and self.door is self._app.streamable and self.headers.in_session
+
+    def serve(self, whole: Whole) -> Answering:
+        """Go the way again that `App.__call__` found."""
+        app, headers = self._app, self.headers
+        if self.ours is app.ours and app.front.protected is None:
+            # Who it is may be another one with every request.
+            caller = app.front.identify("http", headers.credential)
+            if type(caller) is Caller:
+                return app.streamable.again(whole, headers, caller, self.profile)
+        return app(whole.scope, whole.receive, whole.send, whole)
 
 
 _Ours = tuple[Guard, Profiles]
@@ -65,8 +82,8 @@ class App:
         routes: Sequence[Routes] = (),
     ) -> None:
         """`routes` are those of endpoints besides MCP's own."""
-        self._front = front
-        self._ours: _Ours = guard, profiles
+        self.front = front
+        self.ours: _Ours = guard, profiles
         self._routes = routes
         self._body = next((one.body for one in routes if one.body is not None), None)
         self._plain = next((one.plain_socket for one in routes if one.plain_socket), None)
@@ -91,13 +108,14 @@ class App:
             return self._upgrade(scope, receive, send)
         head = None if whole is None else whole.head
         way: _Way | None = None if head is None else head.notes
-        if way is None or way.ours is not self._ours:
+        if way is None or way.ours is not self.ours:
             way = self._way(scope)
             if head is not None:
                 head.notes = way
+                head.serve = way.serve if way.short else None
         if way.near:
             return self._led(way, scope, receive, send, whole)
-        caller = self._front.identify("http", way.headers.credential)
+        caller = self.front.identify("http", way.headers.credential)
         elsewhere = way
         return told(lambda: self._led(elsewhere, scope, receive, send, whole), caller)
 
@@ -105,7 +123,7 @@ class App:
         self, way: _Way, scope: dict[str, Any], receive: Receive, send: Send, whole: Whole | None
     ) -> Answering:
         """Through the door that the head names."""
-        front, door, headers = self._front, way.door, way.headers
+        front, door, headers = self.front, way.door, way.headers
         if door is None or front.protected is not None:
             return self._http(Connection(scope, receive, send, whole), way)
         # Who it is may be another one with every request; all before follows from the head.
@@ -118,10 +136,10 @@ class App:
 
     def _way(self, scope: dict[str, Any]) -> _Way:
         headers = HttpHeaders(scope["headers"])
-        flaw = self._ours[0].refuses(headers.values)
+        flaw = self.ours[0].refuses(headers.values)
         door, profile = (None, "") if flaw else self._route(scope["path"])
         near = is_near(scope, passed_on=is_passed_on(headers.values))
-        return _Way(self._ours, headers, flaw, door, profile, near=near)
+        return _Way(self, self.ours, headers, flaw, door, profile, near=near)
 
     async def _http(self, connection: Connection, way: _Way) -> None:
         scope, send, headers = connection.scope, connection.send, way.headers
@@ -131,19 +149,19 @@ class App:
             return
         credential = headers.credential
         if path in self._open:
-            known = self._front.identify("http", credential)
+            known = self.front.identify("http", credential)
             await self._open[path](path, send, known if isinstance(known, Caller) else None)
             return
-        if self._front.protected is not None:
+        if self.front.protected is not None:
             if path.startswith(WELL_KNOWN):
-                await self._published(self._front.protected, scope["method"], path, send)
+                await self._published(self.front.protected, scope["method"], path, send)
                 return
-            send = self._front.protected.telling(send, self._resource(path))
+            send = self.front.protected.telling(send, self._resource(path))
             connection = connection._replace(send=send)
         if way.door is None:
             await self._by_itself(connection, headers)
             return
-        caller = await self._front.admit("http", credential, path)
+        caller = await self.front.admit("http", credential, path)
         if isinstance(caller, Refusal):
             await self._nobody(connection, way, caller)
             return
@@ -152,7 +170,7 @@ class App:
             headers,
             caller,
             way.profile,
-            self._front.refused,
+            self.front.refused,
         )
         await way.door(request)
 
@@ -173,7 +191,7 @@ class App:
         await send_plain(connection.send, 404, b"nothing is here; the MCP endpoint is /mcp\n")
 
     def _found(self, path: str) -> Handler | None:
-        profiles = self._ours[1]
+        profiles = self.ours[1]
         found = (one.find(path, profiles) for one in self._routes)
         return next((one for one in found if one is not None), None)
 
@@ -193,13 +211,13 @@ class App:
         return self._resource_of(path) or path
 
     def _resource_of(self, path: str) -> str | None:
-        profiles = self._ours[1]
+        profiles = self.ours[1]
         found = (one.resource(path, profiles) for one in self._routes)
         return next((one for one in found if one is not None), None)
 
     def _route(self, path: str) -> tuple[Door | None, str]:
         known = self._doors.get(path)
-        if known is None and path.startswith("/mcp/") and path[5:] in self._ours[1]:
+        if known is None and path.startswith("/mcp/") and path[5:] in self.ours[1]:
             return self.streamable, path[5:]
         return known, ""
 
@@ -207,14 +225,14 @@ class App:
         headers = dict(scope.get("headers", ()))
         if is_near(scope, passed_on=is_passed_on(headers)):
             return self._websocket(scope, receive, send)
-        caller = self._front.identify("websocket", bearer(headers))
+        caller = self.front.identify("websocket", bearer(headers))
         return told(lambda: self._websocket(scope, receive, send), caller)
 
     async def _websocket(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
             return
         headers = dict(scope["headers"])
-        guard, profiles = self._ours
+        guard, profiles = self.ours
         flaw, credential = guard.refuses_page(headers), bearer(headers)
         asked = Upgrade(scope, receive, send, credential, guard.refuses(headers), flaw)
         for one in self._routes:
@@ -227,12 +245,12 @@ class App:
         scope, receive, send, credential, _, flaw = asked
         path = scope["path"]
         door, profile = self._route(path)
-        if self._front.protected is not None:
-            send = self._front.protected.telling(send, path)
+        if self.front.protected is not None:
+            send = self.front.protected.telling(send, path)
         caller: Caller | Refusal = (
             Refusal(flaw, "this Host or Origin is not served; see allowed_hosts")
             if flaw
-            else await self._front.admit("websocket", credential, path)
+            else await self.front.admit("websocket", credential, path)
         )
         if door is not self.streamable and not flaw:
             caller = Refusal("not_found", "MCP over WebSocket is at /mcp")
@@ -244,16 +262,16 @@ class App:
 
     def refuses(self, headers: HttpHeaders) -> str:
         """What is wrong with the Host or Origin of a request; empty where it is one of ours."""
-        return self._ours[0].refuses(headers.values)
+        return self.ours[0].refuses(headers.values)
 
     def adopt(self, guard: Guard, profiles: Profiles) -> None:
         """Go on with other names of ours, and other profiles."""
-        self._ours = guard, profiles
+        self.ours = guard, profiles
 
     def farewell(self) -> None:
         """End what would not end by itself: who listens is told goodbye, streams of sessions end, and
         parked calls are given up. Calls that run go on, and are still answered."""
-        for open_ in list(self._front.listening.values()):
+        for open_ in list(self.front.listening.values()):
             for one in list(open_):
                 one.end()
         self.streamable.farewell()

@@ -30,6 +30,7 @@ class HttpHeaders:
         "_routing",
         "credential",
         "flaw",
+        "in_session",
         "legacy",
         "modern",
         "reads_streams",
@@ -61,6 +62,9 @@ class HttpHeaders:
         plain JSON or not at all, so no stream is begun for it before one is needed."""
         self.flaw = _flaw(values.get(b"content-type"), json or self.reads_streams)
         """Why this is no JSON message of somebody who reads JSON or streams: status and text."""
+        legacy = self.legacy or not self.version
+        self.in_session = session is not None and legacy and self.flaw is None
+        """Whether it can be sent in a session that is not modern: most are."""
         self._routing: dict[str, str] | None = None
 
     def text(self, name: bytes) -> str:

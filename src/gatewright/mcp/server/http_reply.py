@@ -12,7 +12,7 @@ import logging
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ from gatewright.mcp.protocol.replay import Stream, Streams
 from gatewright.mcp.server.event_limits import fitting, is_told
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Limits
-from gatewright.transport.http_head import KnownHead
+from gatewright.transport.http_exchange import JSON, Exchange
 from gatewright.transport.pipe_ends import Backlog
 from gatewright.web import sse
 
@@ -44,23 +44,8 @@ log = logging.getLogger("gatewright.mcp.server")
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-class Whole(Protocol):
-    """What our own HTTP server offers besides ASGI, for requests and answers that are one piece."""
-
-    head: KnownHead | None
-    """The head, where it is one that the connection remembers; see its `notes`."""
-    done: bool
-    """Whether it was answered."""
-
-    def take_whole(self, most: int = ...) -> bytes | None:
-        """The body, where all of it is there, and no more than `most` bytes; else None, and it is to be received."""
-
-    def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:
-        """Send a whole response at once. False where it has to be sent in the other way."""
-
-    def when_gone(self, tell: Callable[[], None]) -> None:
-        """Call `tell` should the client leave before it was answered."""
-
+Whole = Exchange
+"""What our own HTTP server offers besides ASGI, for requests and answers that are one piece."""
 
 EVENT_STREAM = (
     (b"content-type", b"text/event-stream"),
@@ -68,8 +53,7 @@ EVENT_STREAM = (
     (b"x-accel-buffering", b"no"),  # nginx would hold events back until its buffer is full
 )
 
-_JSON = (b"content-type", b"application/json")
-_PLAIN = (_JSON,)
+_JSON = JSON[0]
 _KEEP_ALIVE_S = 15.0
 _PIECE = 64 * 1024
 _RETRY_MS = 1000
@@ -362,6 +346,14 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
 
     # -- the answer
 
+    def say(self, ident: bytes, result: bytes) -> bool:
+        """Send a result at once, where nothing went before it and the server can; else False, and it is to `finish`."""
+        whole = self.whole
+        if self._writer is not None or whole is None or self.headers or self.done:
+            return False
+        self.done = whole.answer_json(jsonrpc.response(ident, result))
+        return self.done
+
     async def finish(self, ident: bytes, spelled: Spelled) -> None:
         """Send the answer: on the stream where one is open, else as plain JSON."""
         if self.done:
@@ -371,7 +363,7 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
         writer = self._writer
         if writer is None:
             whole, headers = self.whole, self.headers
-            said = (_JSON, *headers) if headers else _PLAIN
+            said = (_JSON, *headers) if headers else JSON
             if whole is None or spelled.scope or not whole.answer(spelled.http, said, frame):
                 more = step_up(spelled.scope) if spelled.scope else ()
                 await send_json(self.send, frame, spelled.http, (*headers, *more))

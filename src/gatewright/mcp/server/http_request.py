@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from gatewright.call import Caller
 from gatewright.mcp.protocol import mcp_server as mcp
+from gatewright.mcp.protocol.client_params import Rejected
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, Whole, send_json
@@ -16,7 +17,7 @@ from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import Refused, ServerContext
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.headers_and_meta import META_VERSION
+from gatewright.mcp.wire.headers_and_meta import META_VERSION, check_headers
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 
 __all__ = ["Connection", "HttpRequest", "Receive", "nowhere", "says_modern"]
@@ -24,6 +25,7 @@ __all__ = ["Connection", "HttpRequest", "Receive", "nowhere", "says_modern"]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 _MODERN_MARK = META_VERSION.encode()
+_NO_ANNOTATIONS: Mapping[tuple[str, ...], str] = {}
 
 
 class Connection(NamedTuple):
@@ -46,6 +48,14 @@ class HttpRequest(msgspec.Struct, eq=False):
     caller: Caller
     profile: str
     _refused: Refused
+
+    @staticmethod
+    def of(
+        whole: Whole, said: HttpHeaders, caller: Caller, profile: str, refused: Refused
+    ) -> HttpRequest:
+        """That of our own server."""
+        asgi = whole.scope, whole.receive, whole.send
+        return HttpRequest(*asgi, whole, said, caller, profile, refused)
 
     @property
     def credential(self) -> str | None:
@@ -94,6 +104,28 @@ class HttpRequest(msgspec.Struct, eq=False):
         if ident == b"null" and self.headers.modern:
             body = jsonrpc.encode({"jsonrpc": "2.0", "error": error})
         await send_json(self.send, body, status)
+
+    def disagreement(
+        self, front: ServerContext, effect: mcp.Effect, method: str
+    ) -> Rejected | None:
+        """A rejection where headers and body disagree; comes after missing metadata, before the rest."""
+        said, annotations = self.headers, _NO_ANNOTATIONS
+        if type(effect) is mcp.Inbound:
+            if method == "tools/call":
+                name = str(effect.params.get("name"))
+                annotations = front.upstream.annotations(self.profile, name, self.caller)
+            flaw = said.duplicated() or check_headers(
+                said.routing(), method, effect.params, annotations
+            )
+        elif isinstance(effect, (mcp.Hello, mcp.Listen)):
+            flaw = said.duplicated() or check_headers(said.routing(), method, {}, {})
+        elif isinstance(effect, Rejected):
+            if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
+                return None
+            flaw = check_headers(said.routing(), method, {}, {})
+        else:
+            return None
+        return Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 
     def peer(self, front: ServerContext, parked: PendingInputs[ServedRequest]) -> ClientSession:
         """A session for this request alone: modern requests, and legacy ones that name no session."""

@@ -13,9 +13,13 @@ from functools import partial
 from gatewright.call import Caller, Who
 from gatewright.mcp.protocol.replay import FinishedStreams, Streams
 from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.http_headers import HttpHeaders
+from gatewright.mcp.server.http_reply import HttpReply, Send, Whole
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import ServerContext, Standing
+from gatewright.mcp.wire.versions import revision
+from gatewright.transport.timers import Overdue
 
 __all__ = ["HttpSession", "Sessions"]
 
@@ -39,6 +43,19 @@ class HttpSession:
         self.streams = streams
         self.standing = standing
 
+    _primed: bool | None = None
+
+    @property
+    def primed(self) -> bool:
+        """Whether event streams open with an id; False before the handshake, which says so for good."""
+        primed = self._primed
+        if primed is None:
+            client = self.peer.conversation.client
+            if client is None:
+                return False
+            self._primed = primed = revision(client.revision).primed
+        return primed
+
     def is_over(self, now: float) -> bool:
         """Whether nobody used it for too long, uses it now or listens to it. `now` is monotonic seconds."""
         idle = now - self.standing.used > IDLE_S
@@ -56,6 +73,8 @@ class Sessions:
         self._shelves: dict[Who, tuple[FinishedStreams, FinishedStreams]] = {}
         """What the sessions of one caller keep of finished streams, and of their own."""
         self._timer: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._overdue: Overdue[HttpReply] = Overdue(front.stream_after_s, HttpReply.commit)
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
         """A new session."""
@@ -88,14 +107,13 @@ class Sessions:
         return next(name for name, one in self._sessions.items() if one.peer.caller.who == owner)
 
     def find(
-        self, ident: str, caller: Caller, credential: str | None, profile: str
+        self, ident: str | None, caller: Caller, credential: str | None, profile: str
     ) -> HttpSession | None:
         """The caller's session of this id in this profile; None for unknown, foreign and ended ones alike.
 
         `credential` is what the caller presented now: its key may have been replaced meanwhile.
         """
-        session = self._sessions.get(ident)
-        if session is None:
+        if ident is None or (session := self._sessions.get(ident)) is None:
             return None
         peer, standing = session.peer, session.standing
         if peer.profile != profile or (peer.caller is not caller and peer.caller.who != caller.who):
@@ -108,6 +126,25 @@ class Sessions:
         peer.credential = credential
         self._sessions.move_to_end(ident)
         return session
+
+    def reply(
+        self,
+        send: Send,
+        whole: Whole | None,
+        said: HttpHeaders,
+        session: HttpSession,
+        extra: tuple[tuple[bytes, bytes], ...],
+    ) -> HttpReply:
+        """The answer to a request of a session, which its client may resume."""
+        reads, limit = said.reads_streams, self._front.queue_bytes
+        primed = session.primed
+        reply = HttpReply(send, reads, limit, whole, session.streams, primed, extra)
+        if said.small_events:
+            reply.small = True
+            reply.commit_later(self._loop)
+        elif primed and reads:
+            self._overdue.began(reply)
+        return reply
 
     def close(self, ident: str) -> None:
         """End a session; unknown ones are ignored."""

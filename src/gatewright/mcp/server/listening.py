@@ -21,8 +21,7 @@ from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error, spell_reason
-from gatewright.mcp.server.served_request import Reply
-from gatewright.mcp.server.server_context import Presented, ServerContext
+from gatewright.mcp.server.server_context import Presented, Reply, ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import EVENT
 from gatewright.mcp.wire.versions import METHODS, Method

@@ -32,13 +32,13 @@ from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer
 from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs
 from gatewright.mcp.server.sealed_state import resealed, state_of
-from gatewright.mcp.server.server_context import Answering, ServerContext
+from gatewright.mcp.server.server_context import Answering, Reply, Running, ServerContext
 from gatewright.mcp.server.server_events import wanted
 from gatewright.mcp.server.url_elicitations import pages
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.versions import is_modern
+from gatewright.mcp.wire.versions import MODERN, is_modern
 
-__all__ = ["Host", "Reply", "Running", "ServedRequest", "broken"]
+__all__ = ["Host", "ServedRequest", "broken"]
 
 log = logging.getLogger("gatewright.mcp.server")
 _ASKING: set[asyncio.Task[None]] = set()
@@ -47,33 +47,6 @@ _BROKEN = "internal error; the details are in the gateway's log"
 _TOO_LONG = (
     "the answer came while nobody waited, and is too long to be kept beside others of this caller"
 )
-
-
-class Reply(Protocol):
-    """The channel on which one request is answered."""
-
-    @property
-    def behind(self) -> int:
-        """Bytes that the client has not taken yet."""
-
-    def event(self, frame: bytes) -> None:
-        """Send a message that goes before the answer. Never blocks."""
-
-    def reconnect(self, retry_ms: int) -> None:
-        """Close the stream; the answer waits for a client that comes back."""
-
-    def finish(self, ident: bytes, spelled: outcomes.Spelled) -> Answering:
-        """Send the answer to the request `ident` (JSON text)."""
-
-    def abandon(self, ident: bytes, why: outcomes.Spelled | None = None) -> Answering:
-        """End the request without a result: its caller cancelled it. `why`: where that is told at all, this is said of it."""
-
-
-class Running(Protocol):
-    """What a host can cancel."""
-
-    def cancel(self, ident: bytes | None = None) -> None:
-        """End it because its host gave up on the request `ident`, or because its host went away."""
 
 
 class Host(Protocol):
@@ -142,7 +115,8 @@ class ServedRequest:
                 if not self.cancelled:
                     self._call = call = host.call(self._inbound)
                     outcome = await front.kernel.handle(call, self)
-                    await self._answer(front, call, outcome)
+                    if not self._said(outcome):
+                        await self._answer(front, call, outcome)
             except asyncio.CancelledError as stopped:
                 if not self.cancelled or task is None or task.uncancel() > 0:
                     self._release()
@@ -155,10 +129,15 @@ class ServedRequest:
             log.exception("a request could not be served")
             await self._broke()
         finally:
-            if host.running.get(key) is self:
-                del host.running[key]
-            host.running.pop(self._aside, None)
+            self._end(key)
         self.answered = type(outcome) is Answer
+
+    def _end(self, key: bytes) -> None:
+        running = self._host.running
+        if running.get(key) is self:
+            del running[key]
+        if self._handle is not None:
+            running.pop(self._aside, None)
 
     def cancel(self, ident: bytes | None = None) -> None:
         """End the call: its caller gave up on the request `ident`, and that still waits; or went away altogether."""
@@ -168,6 +147,22 @@ class ServedRequest:
             self.cancelled = True
             if self._task is not None:
                 self._task.cancel()
+
+    def _said(self, outcome: Outcome) -> bool:
+        """Whether these were the last words: the result of a legacy call that was never parked, as its server gave it."""
+        seat, inbound = self._seat, self._inbound
+        if (
+            type(outcome) is not Answer
+            or seat is None
+            or self._handle is not None
+            or outcome.modern
+            or inbound.client.revision in MODERN
+            or not (outcome.own or outcome.raw.find(b'"_mgp"') < 0)
+            or not seat.say(inbound.id, outcome.raw)
+        ):
+            return False
+        self._seat = None
+        return True
 
     def _answer(self, front: ServerContext, call: Call, outcome: Outcome) -> Answering:
         """The last words to who has the seat; where nobody has, they are kept for who comes back in time."""
@@ -201,8 +196,12 @@ class ServedRequest:
         return outcomes.spell(failure, inbound.method, inbound.client, call.trace_id, info)
 
     def _leave(self, words: Answering) -> Answering:
-        """Empty the seat with the last words to who has it."""
+        """Empty the seat with the last words to who has it. Its request is answered once they are handed over, however long it takes
+        until they have left: from then on its client may use the id again."""
         self._seat = None
+        key, running = request_key(self._inbound.id), self._host.running
+        if running.get(key) is self:
+            del running[key]
         if self._over is None:
             return words
         over, self._over = self._over, None

@@ -18,6 +18,7 @@ from gatewright.call import Back, Call, Caller, Client, Outcome, Refusal, Who
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.patterns import Pattern
@@ -31,6 +32,8 @@ __all__ = [
     "Lasting",
     "Presented",
     "Refused",
+    "Reply",
+    "Running",
     "ServerContext",
     "Standing",
     "Terms",
@@ -114,6 +117,36 @@ class Lasting(Protocol):
 
     def dismiss(self, why: Refusal) -> None:
         """End it in the way of its transport: its credential is good no more."""
+
+
+class Reply(Protocol):
+    """The channel on which one request is answered."""
+
+    @property
+    def behind(self) -> int:
+        """Bytes that the client has not taken yet."""
+
+    def event(self, frame: bytes) -> None:
+        """Send a message that goes before the answer. Never blocks."""
+
+    def reconnect(self, retry_ms: int) -> None:
+        """Close the stream; the answer waits for a client that comes back."""
+
+    def say(self, ident: bytes, result: bytes) -> bool:
+        """Answer the request with this result at once, where that needs no waiting; else False, and nothing was done."""
+
+    def finish(self, ident: bytes, spelled: Spelled) -> Answering:
+        """Send the answer to the request `ident` (JSON text)."""
+
+    def abandon(self, ident: bytes, why: Spelled | None = None) -> Answering:
+        """End the request without a result: its caller cancelled it. `why`: where that is told at all, this is said of it."""
+
+
+class Running(Protocol):
+    """What a host can cancel."""
+
+    def cancel(self, ident: bytes | None = None) -> None:
+        """End it because its host gave up on the request `ident`, or because its host went away."""
 
 
 class Ending(Protocol):

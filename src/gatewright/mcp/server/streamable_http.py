@@ -8,20 +8,22 @@ where they name one, and stand alone otherwise: no session header is ever demand
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from gatewright.call import Client
+from gatewright.call import Caller, Client
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.client_params import Dropped, Rejected, read_notice
 from gatewright.mcp.protocol.ggen import says_auth
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Stream, Streams
 from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import (
     HttpReply,
     StreamWriter,
+    Whole,
     one_line,
     send_json,
     send_plain,
@@ -33,10 +35,10 @@ from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.headers_and_meta import check_headers
+from gatewright.mcp.wire.headers_and_meta import META_VERSION, check_headers
 from gatewright.mcp.wire.methods import NOTIFICATIONS, is_known
 from gatewright.mcp.wire.versions import LATEST_MODERN, LEGACY, MODERN, is_modern, revision
-from gatewright.transport.timers import Overdue, Timers
+from gatewright.transport.timers import Timers
 from gatewright.web import sse
 
 __all__ = ["StreamableHttp"]
@@ -53,7 +55,7 @@ Other = Callable[[HttpRequest, bytes], Answering]
 """Serves a request whose body has been read."""
 
 _NO_SESSION = "there is no such session, or it has ended; start a new one with initialize"
-_NO_ANNOTATIONS: Mapping[tuple[str, ...], str] = {}
+_MODERN_MARK = META_VERSION.encode()
 
 
 class StreamableHttp:
@@ -65,7 +67,6 @@ class StreamableHttp:
         self._ggen = ggen
         self._loop = asyncio.get_running_loop()
         self._alarms = Timers()
-        self._overdue: Overdue[HttpReply] = Overdue(front.stream_after_s, HttpReply.commit)
         self.parked: PendingInputs[ServedRequest] = PendingInputs(front)
         self.sessions = Sessions(front, self.parked)
 
@@ -75,6 +76,25 @@ class StreamableHttp:
             body = http.ready(self._front.frame_bytes)
             return self._received(http) if body is None else self._post(http, body)
         return self._other(http)
+
+    def again(self, whole: Whole, said: HttpHeaders, caller: Caller, profile: str) -> Answering:
+        """Serve a request of a session, with headers that were looked at before (`HttpHeaders.in_session`): the same as all
+        that is done otherwise, where it is a call as most are, and left to that where it is none."""
+        front = self._front
+        body = whole.take_whole(front.frame_bytes)
+        if body is not None and body.find(_MODERN_MARK) < 0:
+            session = self.sessions.find(said.session, caller, said.credential, profile)
+            message = None if session is None else jsonrpc.parse(body, front.limits)
+            if session is not None and type(message) is jsonrpc.Request:
+                peer = session.peer
+                effect = peer.conversation.receive(message)
+                if type(effect) is mcp.Inbound:
+                    reply = self.sessions.reply(whole.send, whole, said, session, ())
+                    return peer.serve(effect, reply)
+                http = HttpRequest.of(whole, said, caller, profile, front.refused)
+                return self._one(http, peer, effect, session, ())
+        http = HttpRequest.of(whole, said, caller, profile, front.refused)
+        return self(http) if body is None else self._post(http, body)
 
     async def _received(self, http: HttpRequest) -> None:
         body = await http.body(self._front.frame_bytes)
@@ -119,7 +139,7 @@ class StreamableHttp:
             error = jsonrpc.encode({"code": flaw.code, "message": flaw.message})
             return reply.finish(flaw.id, Spelled(error=error, http=400))
         effect: mcp.Effect = mcp.read_modern(message, front.face, said.version)
-        effect = self._check_headers(http, effect, message.method) or effect
+        effect = http.disagreement(front, effect, message.method) or effect
         if type(effect) is mcp.Listen and not said.reads_streams:
             return http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
         peer = http.peer(front, self.parked)
@@ -151,26 +171,6 @@ class StreamableHttp:
         if effect is not None:
             peer.take(effect)
         return send_plain(http.send, 202)
-
-    def _check_headers(self, http: HttpRequest, effect: mcp.Effect, method: str) -> Rejected | None:
-        """A rejection where headers and body disagree; comes after missing metadata, before the rest."""
-        said, annotations = http.headers, _NO_ANNOTATIONS
-        if type(effect) is mcp.Inbound:
-            if method == "tools/call":
-                name = str(effect.params.get("name"))
-                annotations = self._front.upstream.annotations(http.profile, name, http.caller)
-            flaw = said.duplicated() or check_headers(
-                said.routing(), method, effect.params, annotations
-            )
-        elif isinstance(effect, (mcp.Hello, mcp.Listen)):
-            flaw = said.duplicated() or check_headers(said.routing(), method, {}, {})
-        elif isinstance(effect, Rejected):
-            if effect.code in (jsonrpc.INVALID_PARAMS, -32020):
-                return None
-            flaw = check_headers(said.routing(), method, {}, {})
-        else:
-            return None
-        return Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 
     async def _serve_watched(
         self, peer: ClientSession, ident: bytes, work: Answering, http: HttpRequest
@@ -232,18 +232,11 @@ class StreamableHttp:
             return self._taken(http, peer, effect)
         if peer.take(effect):
             return send_plain(http.send, 202)
-        reads, limit = http.headers.reads_streams, self._front.queue_bytes
         if session is None:
+            reads, limit = http.headers.reads_streams, self._front.queue_bytes
             reply = HttpReply(http.send, reads, limit, http.whole, None, False, extra)
         else:
-            client = peer.conversation.client
-            primed = client is not None and revision(client.revision).primed
-            reply = HttpReply(http.send, reads, limit, http.whole, session.streams, primed, extra)
-            if http.headers.small_events:
-                reply.small = True
-                reply.commit_later(self._loop)
-            elif primed and reads:
-                self._overdue.began(reply)
+            reply = self.sessions.reply(http.send, http.whole, http.headers, session, extra)
         return peer.serve(_of_this_era(effect), reply)
 
     def _peer(self, http: HttpRequest, session: HttpSession | None) -> ClientSession:
@@ -355,6 +348,9 @@ class _Collected:
 
     def reconnect(self, retry_ms: int) -> None:
         """A batch has no stream."""
+
+    def say(self, ident: bytes, result: bytes) -> bool:
+        return False
 
     async def finish(self, ident: bytes, spelled: Spelled) -> None:
         self.frames.append(spelled.frame(ident))

@@ -126,7 +126,12 @@ _Text = bytes | msgspec.Raw
 
 def decode(data: _Text) -> Any:
     """The value of a JSON text, numbers kept exactly. Raises `TooMuch`, and `ValueError` for what is no JSON."""
-    return _read(data) if len(data) <= _SMALL else _judged(bytes(data))
+    if len(data) > _SMALL:
+        return _judged(bytes(data))
+    try:
+        return _decoder.decode(data)
+    except _BROKEN as problem:
+        raise ValueError(str(problem)) from None
 
 
 def decode_whole(data: _Text) -> Any:

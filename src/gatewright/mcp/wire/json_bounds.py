@@ -10,6 +10,7 @@ import gc
 from typing import Any
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from gatewright.mcp.wire.foreign_json import heavy
 
@@ -40,6 +41,11 @@ class Limits(msgspec.Struct, frozen=True):
     batch: int = 50
     id_chars: int = 128
     values: int = 50_000
+    light: int = 0
+    """Follows from the others: a text of at most so many bytes can be over no limit but that of depth."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "light", min(self.keys, self.values, _DIGITS))
 
 
 def flaw_of(params: bytes, limits: Limits) -> str:

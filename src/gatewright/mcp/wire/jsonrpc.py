@@ -138,17 +138,36 @@ _DEFAULT = Limits()
 
 def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
     """Read one frame. Total: whatever comes in, a message or a `Malformed` comes out."""
-    envelope: _Envelope
     # One decode of most frames says that they have no member besides the known ones (decision 0060).
     try:
         envelope = _bare.decode(data)
     except msgspec.ValidationError:
         found = _with_others(data, limits)
-        if isinstance(found, Malformed):
-            return found
-        envelope = found
+        return found if isinstance(found, Malformed) else _parsed(data, found, limits)
     except _BROKEN as problem:
         return Malformed(PARSE_ERROR, f"Parse error: {problem}")
+    method = envelope.method
+    # The usual request: a number for an id, params that are an object, and nothing else. Then twelve quotes stand outside of the
+    # params, and every member that stood twice would bring two more.
+    if method is not None and envelope.jsonrpc == "2.0":
+        ident, params = bytes(envelope.id), bytes(envelope.params)
+        size = len(params)
+        if (
+            ident.isdigit()
+            and params[:1] == b"{"
+            and bytes(data).count(b'"') - params.count(b'"') == _QUOTES
+            and size <= limits.light
+            and params.count(b"{") + params.count(b"[") <= limits.depth
+            and len(ident) <= limits.id_chars
+        ):
+            return Request(ident, method, params)
+    return _parsed(data, envelope, limits)
+
+
+_QUOTES = len('"jsonrpc""2.0""id""method""""params"') - len("jsonrpc2.0idmethodparams")
+
+
+def _parsed(data: bytes | msgspec.Raw, envelope: _Envelope, limits: Limits) -> Message:
     if envelope.jsonrpc != "2.0":
         return Malformed(INVALID_REQUEST, 'jsonrpc must be "2.0"', _usable(envelope.id, limits))
     # What has a method is a request or notification, whatever stands beside it.
