@@ -127,3 +127,43 @@ async def test_what_is_asked_about_a_task_ends_with_the_drain(method: str) -> No
     drain.begin(calls, lambda: stopped.append(1), "kernel_shutdown", 0.05, lambda: 1)
     await until(lambda: stopped)
     assert [one.reason for one in calls.ended] == ["timeout"]
+
+
+class Slow(Calls):
+    """One call, whose record takes so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+        self.refused = 0
+
+    @property
+    def in_flight(self) -> int:  # type: ignore[override]
+        self.looks -= 1
+        return int(self.looks > 0)
+
+    def end_refused(self, judges: Sequence[Any] | None = None) -> int:
+        self.refused += self.looks > 0
+        return 0
+
+
+async def test_a_result_that_was_waited_for_is_recorded_before_the_end() -> None:
+    """Once the task that it waited for has ended, a call is with nobody any more, and in flight until it is written down."""
+    drain, calls, left, waiting = GatewayDrain(), Slow(12), list[int](), [1, 1, 0]
+    drain.begin(
+        calls,
+        lambda: left.append(calls.looks),
+        "kernel_shutdown",
+        30.0,
+        idle=lambda: waiting.pop(0) if len(waiting) > 1 else 0,
+    )
+    await until(lambda: left)
+    assert left[0] <= 0
+    assert not calls.refused
+
+
+async def test_what_the_drain_ends_is_recorded_before_the_end() -> None:
+    drain, calls, left = GatewayDrain(), Slow(12), list[int]()
+    drain.begin(calls, lambda: left.append(calls.looks), "kernel_shutdown", 0.0)
+    await until(lambda: left)
+    assert calls.refused
+    assert left[0] <= 0

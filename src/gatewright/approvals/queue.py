@@ -72,8 +72,8 @@ class ApprovalQueue:
         """`clock` gives seconds of any origin."""
         self._store = store
         self._record = record
-        self._waiters: dict[str, set[asyncio.Future[None]]] = {}
-        """By request: the calls that wait for what becomes of it."""
+        self._waiters: dict[str, dict[asyncio.Future[None], None]] = {}
+        """By request: the calls that wait for what becomes of it, longest first: a yes lets one of them run."""
         self._free: deque[asyncio.Future[None]] = deque()
         self._telling: set[asyncio.Task[None]] = set()
         self._writing = False
@@ -144,12 +144,12 @@ class ApprovalQueue:
         if one is None or one.state != "pending":
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        waiters = self._waiters.setdefault(id, set())
-        waiters.add(waiter)
+        waiters = self._waiters.setdefault(id, {})
+        waiters[waiter] = None
         try:
             await waiter
         finally:
-            waiters.discard(waiter)
+            waiters.pop(waiter, None)
             if not waiters and self._waiters.get(id) is waiters:
                 del self._waiters[id]
 

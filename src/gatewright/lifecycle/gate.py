@@ -20,6 +20,8 @@ OF_TASKS = frozenset({"tasks/get", "tasks/result", "tasks/cancel"})
 """What is answered as long as the drain lasts: tasks that end with their servers' processes are waited for, as calls are."""
 
 _LOOK_S = 0.02
+_RECORDED_LOOKS = 50
+"""So many times it is looked whether calls that were ended are recorded."""
 _LAST_WORDS_S = 0.1
 """How long the last answers have to leave before the connections are closed."""
 
@@ -113,16 +115,29 @@ class GatewayDrain:
         idle: Callable[[], int],
     ) -> None:
         loop = asyncio.get_running_loop()
-        nobody: asyncio.Future[None] = loop.create_future()
+        rested = False
         # A look now and then costs nothing; to be told by each call would cost every one of them something, all the time.
-        while (calls.in_flight > idle() or tasks()) and loop.time() < self._deadline:
-            await asyncio.wait([nobody], timeout=_LOOK_S)
-        if idle():  # what one of them waited for may have ended in this very turn
+        while loop.time() < self._deadline:
+            if calls.in_flight > idle() or tasks():
+                rested = False
+            elif rested or not idle():
+                break
+            else:
+                rested = True  # what one of them waited for may have ended in this very turn, and that is recorded before it is told
             await asyncio.sleep(_LOOK_S)
         # A second word may have brought the end nearer.
         calls.end_refused([_Late(min(loop.time(), self._deadline) - self._begun)])
+        await self._recorded(calls)
         await asyncio.sleep(_LAST_WORDS_S)
         stop()
+
+    @staticmethod
+    async def _recorded(calls: Calls) -> None:
+        """Wait for what has just been ended, each of which is answered once that is recorded. What ends by no word is not waited for."""
+        for _ in range(_RECORDED_LOOKS):
+            if not calls.in_flight:
+                return
+            await asyncio.sleep(_LOOK_S)
 
     def close(self) -> None:
         """The gateway ends for another reason."""

@@ -40,6 +40,8 @@ class Entry:
         self.bytes = len(jsonrpc.encode(call.params))
         """How long its arguments are, and then its result."""
         self.outcome: Outcome | None = None
+        self.given_up = False
+        """Whether somebody who has to be told that it is cancelled cancels it."""
         self.over = asyncio.Event()
         self.work: asyncio.Task[None] | None = None
 

@@ -175,12 +175,21 @@ class Tasks:
         except asyncio.CancelledError as stopped:
             unrecorded = given_up(entry.call, stopped)
             if unrecorded is not None:
-                self._book.end(entry, "ended", unrecorded, _told(unrecorded))
+                self._end_as(entry, unrecorded)
             self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
             raise
         except Exception:
             log.exception("task %s broke", entry.task.id)
             outcome = Failure("internal", "internal error; the details are in the gateway's log")
+        self._end_as(entry, outcome)
+
+    def _end_as(self, entry: Entry, outcome: Outcome) -> None:
+        """What it came to, and was perhaps answered in place of being cancelled. MCP 2025-11-25, Tasks: whoever cancels one that works is told
+        that it is cancelled, and that stays so; `tasks/result` gives what came of it all the same."""
+        if entry.given_up:
+            self._book.end(
+                entry, "cancelled", outcome, f"it was cancelled; by then: {_told(outcome)}"
+            )
         self._book.end(entry, "ended", outcome, _told(outcome))
 
     async def _awaited(self, entry: Entry, further: Further) -> Outcome:
@@ -238,6 +247,7 @@ class Tasks:
             # MCP 2025-11-25, Tasks: -32602 for one that has ended. In later revisions it is no error.
             return Failure("invalid_params", "this task has ended, so it cannot be cancelled")
         if entry.outcome is None:
+            entry.given_up = entry.given_up or tasks.in_core(call.client)
             await self._end_early(entry)
         modern = is_modern(call.client.revision)
         return self._answer(call, _DONE if modern else self._shown(entry, call))
