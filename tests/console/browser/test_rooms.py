@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, settled
 from tests.console.running import DEMO, Console, running
 
 Open = Callable[..., Opened]
@@ -89,4 +89,17 @@ def test_a_reason_stays_with_the_proposal_it_was_written_for(
             expect(cards).to_have_count(2)
             expect(cards.nth(0).get_by_label("or why not")).to_have_value("")
             expect(cards.nth(1).get_by_label("or why not")).to_have_value("not on a Friday")
+    page.get_by_role("button", name="Leave").click()
+
+
+def test_the_key_that_ends_a_reason_rejects(opened: Open, console: Console) -> None:
+    """It pressed the first button of the form, which approved."""
+    page = opened("/rooms?topic=deploys").page
+    page.get_by_role("button", name="Sit down").click()
+    with _proposing(console) as bot:
+        field = page.get_by_label("or why not")
+        field.fill("not on a Friday")
+        settled(page)
+        field.press("Enter")
+        assert "not on a Friday" in bot.communicate(timeout=30)[0]
     page.get_by_role("button", name="Leave").click()
