@@ -165,7 +165,7 @@ def test_the_kind_of_a_record_is_read_where_the_record_has_it(
         "TOOL_EXECUTED",
         "dev.gatewright.tool.held",
     )
-    assert made._topics >= {"live", "inbox"}
+    assert made._topics() >= {"live", "inbox"}
     made.close()
     log.finish()
 
@@ -231,3 +231,12 @@ def test_what_readers_made_of_lines_goes_with_them(trail: Trail, kept: Recent) -
         trail.write("kind")
     kept.made()[KEPT + 1] = "of the last"
     assert kept.made() == {KEPT + 1: "of the last"}
+
+
+def test_more_than_is_kept_may_have_touched_everything(trail: Trail, kept: Recent) -> None:
+    trail.write("dev.gatewright.approval.requested")
+    trail.turns.send([trail.line("TOOL_EXECUTED")] * KEPT)
+    assert kept._topics() == {*TOPICS}
+    trail.turns.send([trail.line("TOOL_EXECUTED")] * KEPT)
+    assert kept._topics() == {*recent._OF_A_CALL}
+    assert kept._topics() == set()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gatewright.call import KERNEL, Answer, Failure, Outcome, Refusal
@@ -141,3 +143,15 @@ def test_however_long_calls_take_the_percentile_is_an_upper_bound_near_it(
     assert found is not None
     assert found >= spent_s * 1000
     assert found <= max(spent_s * 1000, server_traffic._LEAST_MS) * 1.25
+
+
+@given(st.lists(st.one_of(st.floats(0, 1e6), st.integers(-12, 20).map(lambda n: 2.0**n / 1000))))
+def test_calls_that_are_counted_together_are_counted_like_one_after_the_other(
+    took: list[float],
+) -> None:
+    together, alone = ServerTraffic(Clock()), ServerTraffic(Clock())
+    for one in took:
+        alone.ended(a_call(), ANSWER, one, 6000)
+    together.answered("files", [*took], 6000)
+    found, expected = together.of("files"), alone.of("files")
+    assert (found.calls, found.p95_ms) == (expected.calls, expected.p95_ms)

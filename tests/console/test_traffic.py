@@ -50,3 +50,27 @@ def test_only_the_last_quarter_of_an_hour_is_kept() -> None:
 
 def test_a_chart_that_has_just_begun_has_some_width() -> None:
     assert Traffic(Clock()).since(0).time == list(range(940, 1000))
+
+
+def test_answers_of_a_second_are_counted_before_anybody_reads() -> None:
+    clock = Clock()
+    traffic = Traffic(clock)
+    for number in range(1_500):
+        traffic.ended(CALL, Answer(b"{}"), 0.1)
+        if number % 500 == 0:
+            assert traffic.total == traffic.servers.of("srv").calls == number + 1
+    assert sum(map(len, traffic._answered.values())) < 512
+    assert traffic.servers.of("srv").calls == traffic.total == 1_500
+    clock.now += 1
+    assert traffic.since(1_000).calls == [1_500]
+
+
+def test_an_answer_belongs_to_the_second_in_which_it_ended_however_the_clock_goes() -> None:
+    clock = Clock()
+    traffic = Traffic(clock)
+    for now in (1000.0, 1000.9, 1001.0, 1005.5, 1003.0):
+        clock.now = now
+        traffic.ended(CALL, Answer(b"{}"), 0.1)
+    clock.now = 1007.0
+    assert traffic.since(1000).calls == [2, 1, 0, 1, 0, 1, 0]
+    assert traffic.total == traffic.servers.of("srv").calls == 5

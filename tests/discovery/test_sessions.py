@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Caller
+from gatewright.call import KERNEL, Answer, Call, Caller, Failure
 from gatewright.config import Discovery
 from gatewright.discovery.sessions import ALL, SESSIONS, TOOLS, Context, Sessions
-from tests.gate_parts import a_call
+from tests.gate_parts import a_call, a_tool, a_tool_call
 
 COSTS = {f"t{n}": 37 * n % 900 + 20 for n in range(60)}
 
@@ -152,3 +152,54 @@ def test_what_was_pushed_out_can_end_as_well(session: str) -> None:
         sessions.of(a_call(session=f"s{n}"))
     sessions.forget(session)
     assert len(sessions) in {SESSIONS, SESSIONS - 1}
+
+
+# -- calls that ended
+
+
+def _tool_call(name: str, server: str = "x", **more: Any) -> Call:
+    return replace(a_tool_call(a_tool(name, server=server)), **more)
+
+
+def test_tools_of_servers_that_answered_are_used_in_their_order() -> None:
+    sessions = Sessions(lambda: 0.0)
+    for call, outcome in (
+        (_tool_call("one", session="a"), Answer(b"{}")),
+        (_tool_call("two", session="a"), Answer(b"{}")),
+        (_tool_call("other", session="b"), Answer(b"{}", tool_error=True)),
+        (_tool_call("one", session="a"), Answer(b"{}")),
+        (_tool_call("failed", session="a"), Failure("upstream_error")),
+        (_tool_call("own", KERNEL, session="a"), Answer(b"{}")),
+        (_tool_call("prompt", session="a", kind="prompt"), Answer(b"{}")),
+        (_tool_call("gone", session="a", tool=None), Answer(b"{}")),
+    ):
+        sessions.ended(call, outcome, 0.1)
+    assert list(sessions.of(_tool_call("x", session="a"))) == ["x/two", "x/one"]
+    assert list(sessions.of(_tool_call("x", session="b"))) == ["x/other"]
+
+
+def test_what_ended_before_its_session_does_not_bring_it_back() -> None:
+    sessions = Sessions(lambda: 0.0)
+    sessions.ended(_tool_call("one", session="a"), Answer(b"{}"), 0.1)
+    assert len(sessions) == 1
+    sessions.ended(_tool_call("two", session="a"), Answer(b"{}"), 0.1)
+    sessions.forget("a")
+    assert len(sessions) == 0
+    assert not sessions._new
+
+
+def test_what_nobody_has_looked_at_yet_has_a_bound() -> None:
+    sessions = Sessions(lambda: 0.0)
+    for n in range(1_000):
+        sessions.ended(_tool_call(f"t{n}", session="a"), Answer(b"{}"), 0.1)
+        assert len(sessions._new) < 256
+    assert list(sessions.of(_tool_call("x", session="a"))) == [f"x/t{n}" for n in range(900, 1_000)]
+
+
+def test_one_without_a_session_was_not_idle_while_it_called() -> None:
+    now = [0.0]
+    sessions, answer = Sessions(lambda: now[0]), Answer(b"{}")
+    for tool in ("one", "two", "one"):
+        sessions.ended(_tool_call(tool, session=None), answer, 0.1)
+        now[0] += 3000.0
+    assert list(sessions.of(_tool_call("x", session=None))) == ["x/two", "x/one"]

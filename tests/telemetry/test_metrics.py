@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Failure, Outcome, Refusal
 from gatewright.kernel import Hooks, Kernel
+from gatewright.telemetry import metrics
 from gatewright.telemetry.metrics import BOUNDS, TOOL_BOUNDS, CallCounts
 from tests.audit.parts import a_tool
 from tests.kernel_parts import ANSWER, Book, Line, Owner, a_call
@@ -87,3 +95,82 @@ def test_the_buckets_of_a_tool_hold_what_lies_within_their_bounds(spent: float) 
     below = [bound for bound in TOOL_BOUNDS if spent <= bound]
     assert counts.index(1) == len(TOOL_BOUNDS) - len(below)
     assert sum(counts) == 1
+
+
+@given(st.lists(st.one_of(st.sampled_from(BOUNDS), st.floats(0, 200)), max_size=600))
+def test_answers_that_are_counted_together_are_counted_like_one_after_the_other(
+    took: list[float],
+) -> None:
+    together, alone, call = CallCounts(), CallCounts(), replace(a_call(), tool=a_tool())
+    for one in took:
+        together.ended(call, ANSWER, one)
+        alone.ended(call, ANSWER, one)
+        assert sum(alone.durations) == alone.calls["tool", "success"]
+    assert together.durations == alone.durations
+    assert [*together.tools] == [*alone.tools]
+    assert together.spent_s == pytest.approx(alone.spent_s)
+    assert sum(together.calls.values()) == len(took)
+
+
+def test_what_is_not_counted_yet_has_a_bound() -> None:
+    counted, call = CallCounts(), replace(a_call(), tool=a_tool())
+    for _ in range(5_000):
+        counted.ended(call, ANSWER, 0.1)
+    assert sum(map(len, counted._answered.values())) < 512
+    assert counted.calls == {("tool", "success"): 5_000}
+
+
+def test_whoever_reads_in_another_thread_takes_no_end_away() -> None:
+    counted, call, over = CallCounts(), replace(a_call(), tool=a_tool()), Event()
+
+    def read() -> list[int]:
+        seen = [0]
+        while not over.is_set():
+            seen.append(sum(counted.durations))
+        return seen
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            readers = [threads.submit(read) for _ in range(2)]
+            for _ in range(20_000):
+                counted.ended(call, ANSWER, 0.1)
+            over.set()
+            for seen in [one.result() for one in readers]:
+                assert seen == sorted(seen)
+    finally:
+        sys.setswitchinterval(before)
+    assert sum(counted.durations) == counted.calls["tool", "success"] == 20_000
+    assert counted.spent_s == pytest.approx(2_000)
+
+
+class _Busy(list[float]):
+    """Gets one more whenever somebody looks at it."""
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        self.append(0.1)
+        return found
+
+
+def test_what_ends_while_another_thread_counts_is_counted_next() -> None:
+    counted, tool = CallCounts(), a_tool()
+    counted._answered[tool.exposed] = _Busy()
+    counted.ended(replace(a_call(), tool=tool), ANSWER, 0.1)
+    assert [counted.calls["tool", "success"] for _ in range(3)] == [1, 2, 3]
+
+
+def test_ends_are_counted_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted, call, alone = CallCounts(), replace(a_call(), tool=a_tool()), list[bool]()
+    add = metrics._Took.add
+
+    def watched(took: Any, those: list[float]) -> None:
+        alone.append(counted._counting.locked())
+        add(took, those)
+
+    monkeypatch.setattr(metrics._Took, "add", watched)
+    for outcome in (ANSWER, Failure("upstream_error")):
+        counted.ended(call, outcome, 0.1)
+    assert sum(counted.durations) == 2
+    assert alone == [True, True]

@@ -79,7 +79,7 @@ class _Way(msgspec.Struct, gc=False, omit_defaults=True):
 
 Told = tuple[str, dict[str, Any], str]
 """What both records of a tool call say, as JSON: the members from `actor` to `request`, then the facts at that time and
-`details` as they follow from these, without the brace behind them."""
+`details` as they follow from these, both without the brace behind them."""
 
 
 def told_of(call: Call) -> Told | None:
@@ -91,7 +91,7 @@ def told_of(call: Call) -> Told | None:
     try:
         asked, caller, info = call.params.get("arguments"), call.caller, call.client.info
         asked = b"{}" if asked is None else _sort(asked)
-        shape = _shapes[
+        before, behind = _standing[
             HELD.version,
             caller.kind,
             caller.id,
@@ -108,17 +108,14 @@ def told_of(call: Call) -> Told | None:
         # What is left without hexadecimal digits and dashes might need an escape, or hold a secret.
         if len(trace) > _LONGEST_ID or (trace + id).encode().translate(None, _DIGITS):
             trace, id = _escaped(_trace(call)), _escaped(id)
-        facts = call.facts.copy()
-        return (
-            shape % (trace, id, sha256(asked).hexdigest(), len(asked)),
-            facts,
-            _details_text(call),
-        )
+        digest, size = sha256(asked).hexdigest(), str(len(asked))
+        shared = "".join((before, trace, _CALL, id, behind, digest, _BYTES, size))
+        return shared, call.facts.copy(), _details_text(call)
     except Exception:  # noqa: BLE001 - no Unicode, no JSON, too deep: still a record
         return None
 
 
-def _shape(  # noqa: PLR0913, PLR0917 - each is a part of the key
+def _stands(  # noqa: PLR0913, PLR0917 - each is a part of the key
     known: int,
     kind: str,
     id: str,
@@ -130,18 +127,17 @@ def _shape(  # noqa: PLR0913, PLR0917 - each is a part of the key
     session: str | None,
     program: Any,
     version: Any,
-) -> str:
-    """The members of a call that it shares with others of its caller, with places for the trace id, the id, and the digest and the
-    size of its arguments. `known`, here and below: a text that was looked through when fewer secrets were known may hold one."""
+) -> tuple[str, str]:
+    """What stands before the trace id and behind the id of a call. `known`, here and below: a text that was looked through when
+    fewer secrets were known may hold one."""
     who = _spell(_Who(Actor(kind, id, key_id), Subject(server, _chosen(tool))))
     said = _program(known, _looked_at(program), _looked_at(version))
     way = _spell(_Way(_chosen(method), door, session, said))
-    before, behind = (text[1:-1].decode().replace("%", "%%") for text in (who, way))
-    asked = '"request":{"digest":"%s","bytes":%d}'
-    return f'{before},"trace_id":"%s","call":"%s",{behind},{asked}'
+    before, behind = who[1:-1].decode(), way[1:-1].decode()
+    return f'{before},"trace_id":"', f'",{behind},"request":{{"digest":"'
 
 
-_shapes = AllShort(_shape, 4096)
+_standing = AllShort(_stands, 4096)
 
 
 def _looked_at(said: Any) -> str:
@@ -178,7 +174,8 @@ def intent_text(call: Call, stamp: tuple[str, str], told: Told | None) -> bytes:
     if told is not None:
         moment, id = stamp
         shared, _, details = told
-        text = (_INTENDED % (id, moment, shared, details)).encode()
+        parts = (_ID, id, _TIME, moment, _INTENDED, shared, _DETAILS, details, "}}")
+        text = "".join(parts).encode()
         if len(text) <= MAX_BYTES:
             return text
     return encode(intent_of(call, stamp, context_of(call)))
@@ -198,9 +195,24 @@ def end_text(
         shared, facts, details = told
         if call.facts == facts or (details := _more_details(call)):
             moment, id = stamp
-            shape = _FAILED if outcome.tool_error else _SUCCEEDED
-            size = len(outcome.raw)
-            text = (shape % (id, moment, shared, size, details, duration_ms)).encode()
+            ended, result = _FAILED if outcome.tool_error else _SUCCEEDED
+            size, took = str(len(outcome.raw)), _spell(duration_ms).decode()
+            parts = (
+                _ID,
+                id,
+                _TIME,
+                moment,
+                ended,
+                shared,
+                result,
+                size,
+                _DETAILS,
+                details,
+                _TOOK,
+                took,
+                "}}",
+            )
+            text = "".join(parts).encode()
             if len(text) <= MAX_BYTES:
                 return text
     return encode(end_of(call, outcome, stamp, context_of(call), forwarded, duration_ms))
@@ -214,16 +226,14 @@ def _more_details(call: Call) -> str:
         return ""
 
 
-# The order of members is that of `Record`, and of the shortest digits of a number there is one: both ways must write the same bytes.
-_INTENDED = (
-    f'{{"id":"%s","time":"%s","event_type":"{INTENT}","outcome":"pending",%s,"details":%s}}}}'
-)
-_ENDED = (
-    '{"id":"%%s","time":"%%s","event_type":"TOOL_EXECUTED","outcome":"%s",%%s,"result":{"is_error":%s,"bytes":%%d},'
-    '"details":%%s,"duration_ms":%%r}}'
-)
-_SUCCEEDED = _ENDED % ("success", "false")
-_FAILED = _ENDED % ("failure", "true")
+# Pieces, since joining them is what costs least. The order of members is that of `Record`: both ways must write the same bytes.
+_ID, _TIME = '{"id":"', '","time":"'
+_INTENDED = f'","event_type":"{INTENT}","outcome":"pending",'
+_ENDED = '","event_type":"TOOL_EXECUTED","outcome":'
+_SUCCEEDED = f'{_ENDED}"success",', '},"result":{"is_error":false,"bytes":'
+_FAILED = f'{_ENDED}"failure",', '},"result":{"is_error":true,"bytes":'
+_CALL, _BYTES, _DETAILS = '","call":"', '","bytes":', '},"details":'
+_TOOK = ',"duration_ms":'
 
 
 def request_of(call: Call) -> Request | None:

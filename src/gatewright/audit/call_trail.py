@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-import msgspec
 from msgspec.structs import replace
 
 from gatewright.audit.call_records import (
@@ -29,6 +28,7 @@ __all__ = ["CallRecording", "CallTrail"]
 
 log = logging.getLogger("gatewright.audit")
 
+_HANDED = -1
 _VALIDATING_GATES = frozenset({"schema", "validators"})
 
 
@@ -70,23 +70,30 @@ class CallRecording:
                 self.intents.leave(slot)
 
 
-class CallTrail(msgspec.Struct, eq=False):
+class CallTrail:
     """The record of one call (`kernel.Trail`)."""
 
-    _all: CallRecording
-    _started: float
-    _call: Call | None = None
-    """As it was forwarded."""
-    _ran: bool = False
-    """Whether nothing kept it from being forwarded any more."""
-    _told: Told | None = None
-    _seq: int = 0
-    _slot: int | None = None
-    _handed: bool = False
-    """Its end is handed over, and not yet known to be written."""
-    _problem: Unrecorded | None = None
-    _waits: asyncio.Future[None] | None = None
-    spent_s: float | None = None
+    # No struct: those are made quicker, and each of the nine members that change costs more than that saves.
+    __slots__ = (
+        *("_all", "_call", "_problem", "_ran", "_seq", "_slot", "_started", "_told", "_waits"),
+        "spent_s",
+    )
+
+    def __init__(self, shared: CallRecording, started: float) -> None:
+        """`started` in seconds of `shared.monotonic`."""
+        self._all = shared
+        self._started = started
+        self._call: Call | None = None
+        """As it was forwarded."""
+        self._ran = False
+        """Whether nothing kept it from being forwarded any more."""
+        self._told: Told | None = None
+        self._seq = 0
+        """The number of its last record; `_HANDED` while its end is handed over, and not yet known to be written."""
+        self._slot: int | None = None
+        self._problem: Unrecorded | None = None
+        self._waits: asyncio.Future[None] | None = None
+        self.spent_s: float | None = None
 
     def intent(self, call: Call) -> bool:
         """Note that the call is about to be forwarded; whether `on_disk` has to be awaited first. Raises `Unrecorded`."""
@@ -134,7 +141,7 @@ class CallTrail(msgspec.Struct, eq=False):
         self.spent_s = micros / 1_000_000
         turn = shared.turn
         if shared.running or turn.waiters:
-            self._handed = True
+            self._seq = _HANDED
             turn.add(texts, self)
         else:  # nobody else could end in this turn
             turn.write_now(texts, self)
@@ -148,7 +155,7 @@ class CallTrail(msgspec.Struct, eq=False):
         shared = self._all
         if shared.always:
             return self._on_disk_too()
-        if self._handed:
+        if self._seq == _HANDED:
             # One for each call: whoever cancels its call would cancel what others wait for.
             loop = shared.turn.loop or asyncio.get_running_loop()
             self._waits = waits = loop.create_future()
@@ -156,7 +163,7 @@ class CallTrail(msgspec.Struct, eq=False):
         return None if self._problem is None else self._in_journal()
 
     async def _on_disk_too(self) -> None:
-        if self._handed or self._problem is not None:
+        if self._seq == _HANDED or self._problem is not None:
             await self._in_journal()
         try:
             await self._all.flusher.wait_for(self._seq)
@@ -176,7 +183,6 @@ class CallTrail(msgspec.Struct, eq=False):
     def written(self, number: int) -> None:
         """Its records are in the trail (`turn_writes.Waiter`)."""
         self._seq = number
-        self._handed = False
         slot, waits = self._slot, self._waits
         if slot is not None:
             self._all.intents.leave(slot)
@@ -186,7 +192,7 @@ class CallTrail(msgspec.Struct, eq=False):
     def failed(self, problem: Unrecorded) -> None:
         """They could not be written."""
         shared = self._all
-        self._problem, self._handed = self._of_this(problem), False
+        self._problem, self._seq = self._of_this(problem), 0
         shared.refused += 1
         # It ran: its intent goes into the trail as soon as that can be written, which may be so already.
         if self._give_up() and shared.journal.fault is None:

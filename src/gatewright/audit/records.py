@@ -14,7 +14,7 @@ characters and without the facts that gates added.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -126,11 +126,9 @@ class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     details: Mapping[str, Any] = {}
 
 
-_COUNTS = tuple(f"{count:03x}" for count in range(0x1000))
-"""4,096 ids a millisecond, then fresh randomness."""
-_BEFORE_COUNT = "%08x-%04x-7%%s"
-"""Of an id: its 48 bits of milliseconds, in two parts, and the version."""
-_LOW_BITS = 0x10000
+_LAST_COUNT = 0xFFF
+_COUNTS = tuple(f"{count:03x}" for count in range(_LAST_COUNT + 1))
+_MILLISECONDS = tuple(f".{count:03d}Z" for count in range(1000))
 
 
 class Stamps:
@@ -140,12 +138,10 @@ class Stamps:
         """`clock` gives Unix seconds, `random(n)` gives n bytes."""
         self._clock = clock
         self._random = random
-        self._moment = -1
+        self._moment = self._count = -1
         self._begin = self._end = 0
         """The milliseconds of the second of which `_date` and `_behind` are."""
-        self._time = self._date = self._behind = ""
-        self._ids: Iterator[str] = iter(())
-        """Those that are left in this millisecond."""
+        self._time = self._date = self._before = self._behind = ""
 
     def take(self) -> tuple[str, str]:
         """The time now (ISO 8601, UTC, milliseconds) and a fresh UUIDv7.
@@ -154,27 +150,26 @@ class Stamps:
         second share (RFC 9562, 6.2, method 1), so that they sort, and most cost one formatted string.
         """
         moment = int(self._clock() * 1000)
-        if moment != self._moment:
+        # 4,096 ids a millisecond, then fresh randomness.
+        if moment != self._moment or self._count == _LAST_COUNT:
             self._turn(moment)
-        found = next(self._ids, None)
-        if found is None:
-            self._turn(moment)
-            found = next(self._ids)
-        return self._time, found
+        self._count = count = self._count + 1
+        return self._time, f"{self._before}{_COUNTS[count]}{self._behind}"
 
     def _turn(self, moment: int) -> None:
         # An id of an earlier millisecond may be out.
         if not self._begin <= self._moment < moment < self._end:
             self._begin_second(moment)
         self._moment = moment
-        shape = _BEFORE_COUNT % divmod(moment, _LOW_BITS) + self._behind
-        self._ids = map(shape.__mod__, _COUNTS)
-        self._time = self._date % (moment - self._begin)
+        self._count = -1
+        digits = f"{moment:012x}"
+        self._before = f"{digits[:8]}-{digits[8:]}-7"
+        self._time = self._date + _MILLISECONDS[moment - self._begin]
 
     def _begin_second(self, moment: int) -> None:
         second = moment // 1000
         self._begin, self._end = second * 1000, (second + 1) * 1000
-        self._date = time.strftime("%Y-%m-%dT%H:%M:%S.%%03dZ", time.gmtime(second))
+        self._date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
         noise = self._random(8).hex()
         # `a` has the two bits of the variant (RFC 9562, 4.1).
         self._behind = f"-a{noise[:3]}-{noise[3:15]}"

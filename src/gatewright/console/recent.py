@@ -59,13 +59,13 @@ def _kind(line: bytes) -> str:
 
 
 class Recent:
-    """Listens to the record. What it does for a record while nobody looks is to keep the line, and to look at its kind."""
+    """Listens to the record. What it does for a record while nobody looks is to keep the line."""
 
     def __init__(self, audit: AuditLog) -> None:
         self._lines: deque[bytes] = deque()
         self._bytes = 0
-        self._topics: set[str] = set()
-        """Of what was written since `follow` looked last."""
+        self._looked = 0
+        """How many had been written when `follow` looked last."""
         self._made: dict[int, Any] = {}
         """What readers made of lines, by their numbers."""
         self.count = 0
@@ -73,17 +73,26 @@ class Recent:
         self._end = audit.turns.listen(self._heard)
 
     def _heard(self, written: Sequence[bytes]) -> None:
-        lines, topics = self._lines, self._topics
+        lines = self._lines
         lines += written
         self._bytes += sum(map(len, written))
         self.count += len(written)
-        for line in written:
+        while len(lines) > KEPT or self._bytes > BYTES:
+            self._bytes -= len(lines.popleft())
+
+    def _topics(self) -> set[str]:
+        """Of what was written since this was asked last; all of them where more was written than is kept."""
+        lines, new = self._lines, self.count - self._looked
+        self._looked = self.count
+        if new > len(lines):
+            return set(TOPICS)
+        topics: set[str] = set()
+        for line in itertools.islice(reversed(lines), new):
             if line[_KIND_AT:_ENDED_AT] != _ENDED:
                 topics.update(topics_of(_kind(line)))
             elif "live" not in topics:
                 topics.update(_OF_A_CALL)
-        while len(lines) > KEPT or self._bytes > BYTES:
-            self._bytes -= len(lines.popleft())
+        return topics
 
     def close(self) -> None:
         """Hear no more."""
@@ -110,16 +119,17 @@ class Recent:
         told_at = dict.fromkeys(_OF_A_CALL, float("-inf"))
         late: set[str] = set()
         """Topics of calls that wait until they may be told again."""
-        self._topics.clear()
+        self._looked = self.count
         while True:
             await asyncio.sleep(_LOOK_S)
-            new, self._topics = self._topics, set()
             if not needed():
                 # Nobody hears it now. A page that was made before, or that lost its connection, finds by the numbers that it is behind.
-                if new or late:
+                if late or self.count != self._looked:
                     tell(*TOPICS)
                 late.clear()
+                self._looked = self.count
                 continue
+            new = self._topics()
             now = asyncio.get_running_loop().time()
             late |= new.intersection(_OF_A_CALL)
             due = {one for one in late if now - told_at[one] >= _BUSY_S[one]}

@@ -6,6 +6,7 @@ was: "95 % took at most so long".
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 from math import frexp, ldexp
@@ -67,9 +68,12 @@ class _Counts:
 class ServerTraffic:
     """Of one gateway. What it keeps has a bound: servers, times minutes, times buckets, of which there are as many as calls can be long."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """`clock` gives Unix seconds."""
+    def __init__(
+        self, clock: Callable[[], float], settle: Callable[[], object] | None = None
+    ) -> None:
+        """`clock` gives Unix seconds; `settle` hands over what has ended, before anything is read."""
         self._clock = clock
+        self._settle = settle
         self._minute = int(clock()) // _MINUTE_S
         self._now: dict[str, _Counts] = {}
         self._before: deque[tuple[int, dict[str, _Counts]]] = deque(maxlen=MINUTES)
@@ -77,24 +81,36 @@ class ServerTraffic:
     def ended(self, call: Call, outcome: Outcome, spent_s: float | None, second: int) -> None:
         """A call ended in this Unix second. One that was refused was not given to its server, and what its caller cancelled says nothing of it."""
         target, kind = call.target, type(outcome)
-        if target is None or spent_s is None or kind is Refusal or target.server == KERNEL:
+        if target is None or spent_s is None or kind is Refusal:
             return
         if kind is not Answer and outcome.reason == "cancelled":  # type: ignore[union-attr]
             return
+        failed = kind is not Answer or outcome.tool_error  # type: ignore[union-attr]
+        spent_s -= call.facts.get("waited_ms", 0.0) / 1000
+        self.answered(target.server, [spent_s], second, errors=int(failed))
+
+    def answered(self, server: str, took: list[float], second: int, errors: int = 0) -> None:
+        """Calls ended in this Unix second, after so many seconds each, so many of them with an error. Sorts what it is given."""
+        if server == KERNEL:
+            return
         if second // _MINUTE_S != self._minute:
             self._turn(second)
-        counts = self._now.get(target.server)
+        counts = self._now.get(server)
         if counts is None:
             if len(self._now) >= SERVERS:
                 return
-            counts = self._now[target.server] = _Counts()
-        counts.calls += 1
-        if kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
-            counts.errors += 1
-        ms = spent_s * 1000 - call.facts.get("waited_ms", 0.0)
-        part, power = frexp(max(_LEAST_MS, ms))
-        bucket = 4 * power + int(8 * part)
-        counts.took[bucket] = counts.took.get(bucket, 0) + 1
+            counts = self._now[server] = _Counts()
+        counts.calls += len(took)
+        counts.errors += errors
+        took.sort()
+        begin, end = 0, len(took)
+        while begin < end:
+            part, power = frexp(max(_LEAST_MS, took[begin] * 1000))
+            bucket = 4 * power + int(8 * part)
+            # All that are in it at once; at least this one, however the division by a thousand is rounded.
+            after = max(begin + 1, bisect_left(took, _most_ms(bucket) / 1000, begin))
+            counts.took[bucket] = counts.took.get(bucket, 0) + after - begin
+            begin = after
 
     def _turn(self, second: int) -> None:
         """Another minute has begun."""
@@ -107,6 +123,8 @@ class ServerTraffic:
 
     def of(self, server: str) -> ServerLoad:
         """The last five minutes, and what there is of this one."""
+        if self._settle is not None:
+            self._settle()
         second = int(self._clock())
         if second // _MINUTE_S != self._minute:
             self._turn(second)
@@ -129,10 +147,15 @@ def _percentile(took: dict[int, int]) -> float | None:
     for bucket in sorted(took):
         so_far += took[bucket]
         if so_far >= wanted:
-            # A part in 4, 5, 6 or 7 eighths of the power, and the number of them is in the bucket's, too.
-            power, eighths = divmod(bucket - 4, 4)
-            return ldexp((eighths + 5) / 8, power)
+            return _most_ms(bucket)
     return None
+
+
+def _most_ms(bucket: int) -> float:
+    """What is in this bucket takes less."""
+    # A part in 4, 5, 6 or 7 eighths of the power, and the number of them is in the bucket's, too.
+    power, eighths = divmod(bucket - 4, 4)
+    return ldexp((eighths + 5) / 8, power)
 
 
 class StateHistory:

@@ -15,6 +15,8 @@ KEPT_S = 900
 """Seconds."""
 _BEFORE_S = 60
 """A chart that has just begun has some width."""
+_TOGETHER = 512
+"""So many answers of one server are counted together."""
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,25 +33,46 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Traffic:
-    """Of one gateway. Each call costs an addition or two."""
+    """Of one gateway. What servers answer, nearly every end, is kept until the second is over, and counted together: so much at most, and
+    before anybody reads."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """`clock` gives Unix seconds."""
         self._clock = clock
         self._second = self._began = int(clock())
+        self._next = self._second + 1
         self._now = [0, 0, 0]
+        self._answered: dict[str, list[float]] = {}
+        """By server, how many seconds those calls of this second took that are not counted yet."""
         self._counts: dict[int, tuple[int, int, int]] = {}
         """By second, the oldest first; none of those in which nothing ended."""
         self._before = 0
         """Calls up to this second."""
-        self.servers = ServerTraffic(clock)
+        self.servers = ServerTraffic(clock, self._settle)
         self.states = StateHistory(clock)
 
     def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         """A call ended: `kernel.Ended`."""
-        second = int(self._clock())
-        if second != self._second:
-            self._turn(second)
+        now, target = self._clock(), call.target
+        if not self._second <= now < self._next:
+            self._turn(int(now))
+        if (
+            target is None
+            or spent_s is None
+            or type(outcome) is not Answer
+            or outcome.tool_error
+            or "waited_ms" in call.facts
+        ):
+            self._count(call, outcome, spent_s)
+            return
+        answered = self._answered.get(target.server)
+        if answered is None:
+            answered = self._answered[target.server] = []
+        answered.append(spent_s)
+        if len(answered) >= _TOGETHER:
+            self._settle()
+
+    def _count(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         now = self._now
         now[0] += 1
         kind = type(outcome)
@@ -58,20 +81,30 @@ class Traffic:
             return  # no server had it
         if kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
             now[2] += 1
-        self.servers.ended(call, outcome, spent_s, second)
+        self.servers.ended(call, outcome, spent_s, self._second)
+
+    def _settle(self) -> None:
+        """Count what waits for it."""
+        if self._answered:
+            waiting, self._answered = self._answered, {}
+            for server, answered in waiting.items():
+                self._now[0] += len(answered)
+                self.servers.answered(server, answered, self._second)
 
     @property
     def total(self) -> int:
         """Calls since the gateway was started."""
+        self._settle()
         return self._before + self._now[0]
 
     def _turn(self, second: int) -> None:
+        self._settle()
         self._before += self._now[0]
         if any(self._now):
             calls, refused, errors = self._now
             self._counts[self._second] = (calls, refused, errors)
             self._now = [0, 0, 0]
-        self._second = second
+        self._second, self._next = second, second + 1
         while self._counts and (oldest := next(iter(self._counts))) < second - KEPT_S:
             del self._counts[oldest]
 

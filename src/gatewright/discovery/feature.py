@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from gatewright.call import KERNEL, Answer, Call, Outcome
 from gatewright.config import Settings
-from gatewright.discovery.catalogue_index import CatalogueIndex, tool_id
+from gatewright.discovery.catalogue_index import CatalogueIndex
 from gatewright.discovery.costs import Costs
 from gatewright.discovery.lookup import exposes_less, exposing
 from gatewright.discovery.meta_tools import Through, meta_tools
@@ -52,14 +51,7 @@ class DiscoveryFeature(Feature):
 
     def around(self, servers: Supervisor) -> Around:
         """What is called through `mgp_tools_call` is called itself, and what was used is noted."""
-        return Around(hooks=Hooks(meant=(Through(self._now),), ended=(self._used,)))
-
-    def _used(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
-        tool = call.tool
-        if tool is None or call.kind != "tool" or type(outcome) is not Answer:
-            return
-        if tool.target.server != KERNEL:
-            self._sessions.used(call, tool_id(tool))
+        return Around(hooks=Hooks(meant=(Through(self._now),), ended=(self._sessions.ended,)))
 
     def methods(self, inside: Inside) -> Mapping[str, Builtin]:
         """Those of MGP §16, what tools cost, and search in `tools/list`."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
 import msgspec
 
-from gatewright.call import Call
+from gatewright.call import KERNEL, Answer, Call, Outcome, Target
 from gatewright.config import Discovery
 
 __all__ = ["ALL", "SESSIONS", "TOOLS", "Context", "Sessions"]
@@ -24,9 +24,13 @@ SESSIONS = 256
 ALL = 4096
 """So many sessions altogether; whoever has most of them loses its oldest."""
 _IDLE_S = 3600.0
+_TOGETHER = 256
+"""So many uses are kept until they are looked at."""
 
 _Key = tuple[str, str | None]
 _Used = OrderedDict[str, None]
+_Use = tuple[str, str, str, str | None, Target]
+"""Kind and id of a caller, profile, session, and the tool as its server calls it."""
 
 
 class _Session(msgspec.Struct):
@@ -42,10 +46,36 @@ class Sessions:
         self._callers: dict[Hashable, OrderedDict[_Key, _Session]] = {}
         self._where: dict[str, set[tuple[Hashable, _Key]]] = {}
         self._count = 0
+        self._new: dict[_Use, None] = {}
+        """What sessions of endpoints used and nobody has looked at yet, the latest last: who calls the same tools over and over costs little."""
+
+    def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
+        """A call ended: `kernel.Ended`. What counts as used are tools of servers that answered."""
+        tool, session = call.tool, call.session
+        if tool is None or type(outcome) is not Answer or call.kind != "tool":
+            return
+        caller, new = call.caller, self._new
+        use = caller.kind, caller.id, call.profile, session, tool.target
+        new.pop(use, None)
+        new[use] = None
+        # Whether one without a session was idle depends on each of its calls.
+        if session is None or len(new) >= _TOGETHER:
+            self._settle()
+
+    def _settle(self) -> None:
+        new, self._new = self._new, {}
+        for kind, id, profile, session, target in new:
+            if target.server != KERNEL:
+                # As the index calls it (`tool_id`).
+                self._add((kind, id), (profile, session), f"{target.server}/{target.name}")
 
     def used(self, call: Call, tool: str) -> None:
         """A call of this tool was answered."""
-        used = self.of(call)
+        self._settle()
+        self._add(call.caller.who, (call.profile, call.session), tool)
+
+    def _add(self, who: Hashable, key: _Key, tool: str) -> None:
+        used = self._of(who, key)
         used[tool] = None
         used.move_to_end(tool)
         if len(used) > TOOLS:
@@ -53,15 +83,18 @@ class Sessions:
 
     def of(self, call: Call) -> _Used:
         """What the session of a call used, to be changed by whoever asks; empty for a new one."""
-        who, key = call.caller.who, (call.profile, call.session)
+        self._settle()
+        return self._of(call.caller.who, (call.profile, call.session))
+
+    def _of(self, who: Hashable, key: _Key) -> _Used:
         mine = self._callers.setdefault(who, OrderedDict())
         found, now = mine.get(key), self._clock()
         if found is None:
             found = mine[key] = _Session(OrderedDict(), now)
             self._count += 1
-            if call.session is not None:
-                self._where.setdefault(call.session, set()).add((who, key))
-        elif call.session is None and now - found.touched > _IDLE_S:
+            if key[1] is not None:
+                self._where.setdefault(key[1], set()).add((who, key))
+        elif key[1] is None and now - found.touched > _IDLE_S:
             found.used.clear()
         found.touched = now
         mine.move_to_end(key)
@@ -73,10 +106,12 @@ class Sessions:
 
     def forget(self, session: str) -> None:
         """A session is over."""
+        self._settle()
         for who, key in [*self._where.get(session, ())]:
             self._drop(who, key)
 
     def __len__(self) -> int:
+        self._settle()
         return self._count
 
     def _drop(self, who: Hashable, key: _Key | None = None) -> None:

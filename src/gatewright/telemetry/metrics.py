@@ -5,9 +5,10 @@ The kernel tells of each end exactly once (`kernel.Hooks.ended`), with the time 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from math import inf
+from threading import Lock
 
 from gatewright.call import Answer, Call, Failure, Outcome
 from gatewright.telemetry.endpoint import NO_TOOL
@@ -25,12 +26,16 @@ TOOL_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 
 
 class CallCounts:
-    """`calls` is (kind, outcome) → count; outcomes are success, tool_error, denied, failure, cancelled."""
+    """What is counted is read in any thread. A tool's answers, nearly all that is counted, are kept and sorted into their buckets together:
+    so many at most, and those of a tool before anybody reads."""
 
     def __init__(self) -> None:
-        self.calls: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._calls: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._took: defaultdict[tuple[str, str], _Took] = defaultdict(_Took)
         """By the name that callers know a tool by, and how it ended."""
+        self._answered: defaultdict[str, list[float]] = defaultdict(list)
+        """By that name, how long calls took whose answers are not counted yet."""
+        self._counting = Lock()
         self.warnings: defaultdict[tuple[str, str], int] = defaultdict(int)
         """(the same name, `slow_execution` or `high_memory`) → how often."""
 
@@ -40,18 +45,48 @@ class CallCounts:
 
     def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         """A call has ended with what its caller sees, after so long; None where that is not recorded."""
-        word = _word(outcome)
-        self.calls[call.kind, word] += 1
-        if call.kind != "tool" or spent_s is None:
+        tool = call.tool
+        if (
+            tool is None
+            or spent_s is None
+            or type(outcome) is not Answer
+            or outcome.tool_error
+            or call.kind != "tool"
+        ):
+            self._count(call, outcome, spent_s)
             return
-        known = self._took[_name(call), word]
-        known.counts[bisect_left(BOUNDS, spent_s)] += 1
-        known.spent_s += spent_s
+        answered = self._answered[tool.exposed]
+        answered.append(spent_s)
+        if len(answered) >= _TOGETHER:
+            self._settle()
+
+    def _count(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
+        word = _word(outcome)
+        with self._counting:
+            self._calls[call.kind, word] += 1
+            if call.kind == "tool" and spent_s is not None:
+                self._took[_name(call), word].add([spent_s])
+
+    def _settle(self) -> None:
+        """Count what waits for it."""
+        with self._counting:
+            for name, answered in self._answered.copy().items():
+                took = answered[:]
+                if took:
+                    del answered[: len(took)]  # the loop may have added more meanwhile
+                    self._calls["tool", _SUCCESS] += len(took)
+                    self._took[name, _SUCCESS].add(took)
+
+    @property
+    def calls(self) -> dict[tuple[str, str], int]:
+        """(kind, outcome) → count; outcomes are success, tool_error, denied, failure, cancelled."""
+        self._settle()
+        return self._calls.copy()
 
     @property
     def tools(self) -> dict[tuple[str, str], list[float]]:
         """(the name that callers know a tool by, how it ended) → seconds in all, then how many took how long, by bucket."""
-        # A copy: telemetry reads these from a thread of its own.
+        self._settle()
         return {key: [one.spent_s, *_coarse(one.counts)] for key, one in self._took.copy().items()}
 
     @property
@@ -66,6 +101,7 @@ class CallCounts:
         return sum(one.spent_s for one in self._let())
 
     def _let(self) -> list[_Took]:
+        self._settle()
         return [one for (_, word), one in self._took.copy().items() if word != _DENIED]
 
 
@@ -78,6 +114,21 @@ class _Took:
         self.counts = [0] * (len(BOUNDS) + 1)
         self.spent_s = 0.0
 
+    def add(self, took: list[float]) -> None:
+        """Count these; sorts them."""
+        took.sort()
+        self.spent_s += sum(took)
+        counts, at, most = self.counts, bisect_left(BOUNDS, took[0]), len(took)
+        begin = 0
+        while begin < most:
+            end = bisect_right(took, BOUNDS[at], begin) if at < len(BOUNDS) else most
+            counts[at] += end - begin
+            begin, at = end, at + 1
+
+
+_TOGETHER = 512
+"""So many answers of one tool are sorted into their buckets together."""
+_SUCCESS = "success"
 
 _DENIED = "denied"
 _WITHIN = [bisect_left(TOOL_BOUNDS, bound) for bound in (*BOUNDS, inf)]
@@ -98,7 +149,7 @@ def _name(call: Call) -> str:
 
 def _word(outcome: Outcome) -> str:
     if type(outcome) is Answer:
-        return "tool_error" if outcome.tool_error else "success"
+        return "tool_error" if outcome.tool_error else _SUCCESS
     if type(outcome) is Failure:
         return "cancelled" if outcome.reason == "cancelled" else "failure"
     return _DENIED
