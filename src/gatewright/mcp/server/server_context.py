@@ -5,6 +5,7 @@ Endpoints differ in how they read a message and in how they spell an outcome. Ev
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import struct
@@ -30,6 +31,7 @@ __all__ = [
     "Described",
     "Ending",
     "Handler",
+    "InTask",
     "Lasting",
     "Presented",
     "Refused",
@@ -120,8 +122,18 @@ class Lasting(Protocol):
         """End it in the way of its transport: its credential is good no more."""
 
 
+class InTask(Protocol):
+    """What is served in a task, which is there once it begins."""
+
+    task: asyncio.Task[Any] | None
+
+
 class Reply(Protocol):
     """The channel on which one request is answered."""
+
+    @property
+    def whole(self) -> InTask | None:
+        """What knows the task in which the request is served; None where whoever serves it has to ask."""
 
     @property
     def behind(self) -> int:
