@@ -76,19 +76,20 @@ class KnownHead:
     with this head, given the exchange, where it has a shorter way than ASGI's. Both go with the head.
     """
 
-    __slots__ = ("_after", "_before", "_length", "_place", "_scope", "_sizes", "notes", "serve")
+    __slots__ = ("_form", "_length", "_place", "_scope", "_size", "notes", "serve")
 
     def __init__(self, text: bytes, length: bytes, scope: dict[str, Any]) -> None:
         """`length` is the value of its `Content-Length`. Raises `ValueError` where that is not to be found in the text once, or is not
         spelled as whoever counts does."""
         headers = scope["headers"]
         self._place = [name for name, _ in headers].index(b"content-length")
-        before, named, self._after = _around_length(text, length)
-        self._before = before + named
+        before, named, after = _around_length(text, length)
+        around = before + named, after
+        self._form = b"%d".join([one.replace(b"%", b"%%") for one in around])
+        self._size = len(before + named + after)
         self._length = int(length)
         if length != b"%d" % self._length:
             raise ValueError("a length with zeros before it")
-        self._sizes = len(self._before) + len(self._after)
         self._scope = scope
         self.notes: Any = None
         self.serve: Callable[[Any], Awaitable[None]] | None = None
@@ -96,11 +97,11 @@ class KnownHead:
     def body(self, data: bytes) -> bytes | None:
         """The body of the request that `data` is, where it is one, whole, and no more than one, with this head."""
         # Of what is no part of the head itself: the digits of the length, and the body. There is at most one length for so many.
-        size = len(data) - self._sizes
+        size = len(data) - self._size
         digits = 3 if 102 < size < 1003 else _digits(size)
         # As it is written by whoever counts: what only some readers take for a number is the parser's.
-        head = b"%b%d%b" % (self._before, size - digits, self._after)
-        return data[len(head) :] if digits and data.startswith(head) else None
+        body = data.removeprefix(self._form % (size - digits))
+        return None if body is data or not digits else body
 
     def scope(self, length: int) -> dict[str, Any]:
         """ASGI's scope of a request whose body is so long."""

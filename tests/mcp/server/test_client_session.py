@@ -25,6 +25,7 @@ class Kept:
     """A `Reply` that keeps what it is given."""
 
     behind = 0
+    whole = None
 
     def __init__(self) -> None:
         self.events: list[Any] = []

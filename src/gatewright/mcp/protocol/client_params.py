@@ -97,19 +97,25 @@ def no_request(method: str) -> str:
 
 
 def flaw_of_call(
-    request: jsonrpc.Request, params: dict[str, Any], client: Client, names: str | None
+    request: jsonrpc.Request,
+    params: dict[str, Any],
+    client: Client,
+    names: str | None,
+    *,
+    known: bool,
 ) -> Rejected | None:
-    """Why nobody can be called so: the method is no request, or its params do not name what is meant."""
-    modern = is_modern(client.revision)
-    if names is None:
+    """Why nobody can be called so: the method is none that is `known` and none of a server's own, or the member that `names` what is
+    meant does not."""
+    if not known:
         flaw, code, http = no_request(request.method), jsonrpc.METHOD_NOT_FOUND, 404
-    elif type(params.get(names)) is not str:
+    elif names is not None and type(params.get(names)) is not str:
         flaw, code, http = f"params.{names} must be a string", jsonrpc.INVALID_PARAMS, 400
     else:
-        return None
+        flaw = ""
     if not flaw:
         return None
-    return Rejected(request.id, code, flaw, http=http if modern else 200, client=client)
+    http = http if is_modern(client.revision) else 200
+    return Rejected(request.id, code, flaw, http=http, client=client)
 
 
 def misread(request: jsonrpc.Request, problem: ValueError, unknown: int) -> Rejected:

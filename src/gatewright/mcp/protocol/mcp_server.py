@@ -227,16 +227,25 @@ def _of_itself(
     return Rejected(request.id, jsonrpc.METHOD_NOT_FOUND, flaw, http=404, client=client)
 
 
+def _called(request: jsonrpc.Request, client: Client, spec: Method) -> Inbound | Rejected:
+    """The call that a legacy request asks for."""
+    try:
+        params = params_of(request)
+    except ValueError as problem:
+        return misread(request, problem, 200)
+    return _inbound(request, params, client, spec)
+
+
 def _inbound(
     request: jsonrpc.Request, params: dict[str, Any], client: Client, spec: Method
 ) -> Inbound | Rejected:
     names = spec.names
-    odd = spec is _OTHER or (names is not None and type(params.get(names)) is not str)
-    if odd and (flaw := flaw_of_call(request, params, client, names)) is not None:
-        return flaw
-    return Inbound(
-        request.id, request.method, params, client, spec, request.trace_id, len(request.params)
-    )
+    if spec is _OTHER or (names is not None and type(params.get(names)) is not str):
+        flaw = flaw_of_call(request, params, client, names, known=spec is not _OTHER)
+        if flaw is not None:
+            return flaw
+    ident, method, text = request.id, request.method, request.params
+    return Inbound(ident, method, params, client, spec, request.trace_id, len(text))
 
 
 def discovered(
@@ -283,15 +292,11 @@ class Conversation:
 
     def receive(self, message: jsonrpc.Message) -> Effect | None:
         """What a message asks for; None where nothing is to be done."""
-        if type(message) is jsonrpc.Request:
-            spec = METHODS.get(message.method)
-            if spec is not None and message.params.find(_MODERN_MARK) < 0:
-                return self._of(message, spec)
-        return self._other(message)
-
-    def _other(self, message: jsonrpc.Message) -> Effect | None:
         if isinstance(message, jsonrpc.Request):
-            return self._request(message)
+            spec = METHODS.get(message.method)
+            if spec is None or message.params.find(_MODERN_MARK) >= 0:
+                return self._request(message)
+            return _called(message, self.client or Client(LATEST_LEGACY), spec)
         if isinstance(message, jsonrpc.Notification):
             return self._notification(message)
         if isinstance(message, jsonrpc.Response):
@@ -304,14 +309,8 @@ class Conversation:
             return self._of_itself(request)
         if is_modern_params(request.params):
             return read_modern(request, self._face)
-        return self._of(request, METHODS.get(request.method, _OTHER))
-
-    def _of(self, request: jsonrpc.Request, spec: Method) -> Effect:
-        try:
-            params = params_of(request)
-        except ValueError as problem:
-            return misread(request, problem, 200)
-        return _inbound(request, params, self.client or Client(LATEST_LEGACY), spec)
+        client = self.client or Client(LATEST_LEGACY)
+        return _called(request, client, METHODS.get(request.method, _OTHER))
 
     def _of_itself(self, request: jsonrpc.Request) -> Effect:
         """What the connection is asked about itself."""

@@ -67,7 +67,7 @@ class ClientSession:
         self.credential = credential
         """What the host presented last."""
         self._send = send
-        self._door = door
+        self.door = door
         self.profile = profile
         self.caller = caller
         self.session = session
@@ -101,7 +101,7 @@ class ClientSession:
         elif isinstance(effect, Notice):
             self._noticed(effect)
         elif isinstance(effect, Dropped):
-            self.front.refused(self.caller, self._door, effect.code, effect.message)
+            self.front.refused(self.caller, self.door, effect.code, effect.message)
         else:
             return False
         return True
@@ -154,7 +154,7 @@ class ClientSession:
         if key in self.running:
             return self._twice(effect.id, reply)
         if effect.client.mgp_problem:
-            self.front.look_at_offer(effect.client, self.caller, self._door)
+            self.front.look_at_offer(effect.client, self.caller, self.door)
         if "requestState" in effect.params and _reopens(effect):
             return self._reopen(effect, reply)
         return self._new(effect, key, reply)
@@ -179,7 +179,7 @@ class ClientSession:
             await self._reject(effect, reply)
 
     async def _reject(self, flaw: Rejected, reply: Reply) -> None:
-        self.front.refused(self.caller, self._door, flaw.code, flaw.message)
+        self.front.refused(self.caller, self.door, flaw.code, flaw.message)
         client = flaw.client or self.conversation.client
         spelled = spell_error(flaw.code, flaw.message, client, data=flaw.data, http=flaw.http)
         await reply.finish(flaw.id, spelled)
@@ -222,14 +222,8 @@ class ClientSession:
 
     def call(self, inbound: mcp.Inbound) -> Call:
         """The call that a request of this session asks for."""
-        return self.front.call(
-            inbound,
-            self.caller,
-            door=self._door,
-            credential=self.credential,
-            session=self.session,
-            profile=self.profile,
-        )
+        who = self.caller, self.door, self.credential, self.session, self.profile
+        return self.front.call(inbound, *who)
 
     def asked(self, question: Question) -> None:
         """Remember whom the host was sent to a page by: it hears when that is done (`notifications/elicitation/complete`)."""
@@ -240,7 +234,7 @@ class ClientSession:
     @property
     def presented(self) -> Presented:
         """Who the host is, and what it presented last."""
-        return Presented(self._door, self.caller, self.credential)
+        return Presented(self.door, self.caller, self.credential)
 
     def still(self) -> Caller | Refusal:
         """The host's caller as it is now, or why its credential is good no more."""
@@ -270,7 +264,7 @@ class ClientSession:
         try:
             state = self.front.sealer.open(
                 str(params["requestState"]),
-                principal=bound_to(self.caller, self._door, self.profile),
+                principal=bound_to(self.caller, self.door, self.profile),
                 digest=eras.request_digest(inbound.method, params),
                 now=self.front.clock(),
             )
@@ -299,7 +293,7 @@ class ClientSession:
 
     async def _hello(self, hello: mcp.Hello) -> bytes:
         front = self.front
-        front.look_at_offer(hello.client, self.caller, self._door)
+        front.look_at_offer(hello.client, self.caller, self.door)
         found, instructions = await front.upstream.describe(self.profile, self.caller)
         capabilities = front.announced(found, hello.client)
         if hello.modern:
@@ -313,7 +307,7 @@ class ClientSession:
                 self._changed,
                 self.session,
                 audit=mgp is not None and "audit" in mgp.extensions,
-                door=self._door,
+                door=self.door,
                 still=self.still,
             )
         meta = front.counts() if front.counts is not None else None

@@ -168,6 +168,8 @@ class _Batch:
 class _PipeReply:
     """The answer to one request of a pipe."""
 
+    whole = None
+
     def __init__(self, door: Duplex, batch: _Batch | None = None) -> None:
         self._door = door
         self._batch = batch

@@ -351,7 +351,7 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
         whole = self.whole
         if self._writer is not None or whole is None or self.headers or self.done:
             return False
-        self.done = whole.answer_json(jsonrpc.response(ident, result))
+        self.done = whole.answer_json(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (ident, result))
         return self.done
 
     async def finish(self, ident: bytes, spelled: Spelled) -> None:

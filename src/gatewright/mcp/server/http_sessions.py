@@ -43,17 +43,15 @@ class HttpSession:
         self.streams = streams
         self.standing = standing
 
-    _primed: bool | None = None
+    primed: bool | None = None
+    """Whether event streams open with an id; None before the handshake, which says so for good."""
 
-    @property
-    def primed(self) -> bool:
-        """Whether event streams open with an id; False before the handshake, which says so for good."""
-        primed = self._primed
-        if primed is None:
-            client = self.peer.conversation.client
-            if client is None:
-                return False
-            self._primed = primed = revision(client.revision).primed
+    def is_primed(self) -> bool:
+        """The same, and never None."""
+        client = self.peer.conversation.client
+        if client is None:
+            return False
+        self.primed = primed = revision(client.revision).primed
         return primed
 
     def is_over(self, now: float) -> bool:
@@ -137,7 +135,7 @@ class Sessions:
     ) -> HttpReply:
         """The answer to a request of a session, which its client may resume."""
         reads, limit = said.reads_streams, self._front.queue_bytes
-        primed = session.primed
+        primed = session.is_primed() if session.primed is None else session.primed
         reply = HttpReply(send, reads, limit, whole, session.streams, primed, extra)
         if said.small_events:
             reply.small = True

@@ -32,7 +32,7 @@ from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer
 from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs
 from gatewright.mcp.server.sealed_state import resealed, state_of
-from gatewright.mcp.server.server_context import Answering, Reply, Running, ServerContext
+from gatewright.mcp.server.server_context import Answering, InTask, Reply, Running, ServerContext
 from gatewright.mcp.server.server_events import wanted
 from gatewright.mcp.server.url_elicitations import pages
 from gatewright.mcp.wire import jsonrpc
@@ -79,7 +79,8 @@ class ServedRequest:
 
     # Most calls ask nothing and are never parked: what only those need begins here, once for all.
     _call: Call | None = None
-    _task: asyncio.Task[Any] | None = None
+    _served: InTask | asyncio.Task[Any] | None = None
+    """While its call is walked: what knows the task that does so, or that task."""
     cancelled = False
     _handle: str | None = None
     _aside = b"parked"
@@ -98,16 +99,16 @@ class ServedRequest:
         self._host = host
         self._inbound = inbound
         """The request that came last; of a parked exchange, the one that was answered last."""
+        self._whole = reply.whole
         self._seat: Reply | None = reply
         """Where that request is answered; None where it has been."""
 
     async def run(self, key: bytes) -> None:
-        """Walk the call and answer it; from then on it is not what runs under `key`. Raises only the
-        cancellation of its task by others than its caller."""
+        """Walk the call and answer it; then it is not what runs under `key`. Raises only a cancellation by others than its caller."""
         host, front = self._host, self._host.front
         outcome: Outcome | None = None
         unrecorded: Outcome | None = None
-        self._task = task = asyncio.current_task()
+        self._served = self._whole or asyncio.current_task()  # to ask is a call of the system
         try:
             try:
                 if not front.settled:  # what is still starting is not missing
@@ -118,11 +119,11 @@ class ServedRequest:
                     if not self._said(outcome):
                         await self._answer(front, call, outcome)
             except asyncio.CancelledError as stopped:
-                if not self.cancelled or task is None or task.uncancel() > 0:
+                if not self._given_up():
                     self._release()
                     raise
                 unrecorded = given_up(self._call, stopped)
-            self._task = None
+            self._served = None
             if self.cancelled:
                 await self._abandon(unrecorded)
         except Exception:
@@ -145,16 +146,24 @@ class ServedRequest:
             return
         if not self.cancelled:
             self.cancelled = True
-            if self._task is not None:
-                self._task.cancel()
+            if (task := self._own_task()) is not None:
+                task.cancel()
+
+    def _own_task(self) -> asyncio.Task[Any] | None:
+        served = self._served
+        return served if served is None or isinstance(served, asyncio.Task) else served.task
+
+    def _given_up(self) -> bool:
+        """Whether a cancellation of its task was its caller's, and nobody else's."""
+        task = self._own_task()
+        return self.cancelled and task is not None and task.uncancel() == 0
 
     def _said(self, outcome: Outcome) -> bool:
-        """Whether these were the last words: the result of a legacy call that was never parked, as its server gave it."""
+        """Whether these were the last words: the result of a legacy call, none of which is ever parked, as its server gave it."""
         seat, inbound = self._seat, self._inbound
         if (
             type(outcome) is not Answer
             or seat is None
-            or self._handle is not None
             or outcome.modern
             or inbound.client.revision in MODERN
             or not (outcome.own or outcome.raw.find(b'"_mgp"') < 0)
@@ -180,14 +189,14 @@ class ServedRequest:
             spelled = self._instead(call, "output_invalid", _TOO_LONG)
         return self._last(spelled)
 
-    def _last(self, spelled: outcomes.Spelled) -> Answering:
+    async def _last(self, spelled: outcomes.Spelled) -> None:
         seat = self._seat
         if seat is None:
             self._outcome = spelled
-            return _nothing()
+            return
         if self._handle is not None:
             self._release()
-        return self._leave(seat.finish(self._inbound.id, spelled))
+        await self._leave(seat.finish(self._inbound.id, spelled))
 
     def _instead(self, call: Call, reason: str, why: str) -> outcomes.Spelled:
         """What is said in place of the answer to a call that may have been carried out: nobody is to make it again for that (0039)."""
@@ -219,9 +228,8 @@ class ServedRequest:
 
     async def _broke(self) -> None:
         call, client = self._call, self._host.conversation.client
-        await self._last(
-            broken(client) if call is None else self._instead(call, "internal", _BROKEN)
-        )
+        said = broken(client) if call is None else self._instead(call, "internal", _BROKEN)
+        await self._last(said)
 
     def _step_aside(self) -> None:
         key, running = request_key(self._inbound.id), self._host.running
@@ -275,11 +283,10 @@ class ServedRequest:
         seat = self._seat
         if seat is None:
             raise CannotAsk("the call is over", -32000)
-        ident, frame = self._host.conversation.ask(
-            question.method, question.params, question.progress is not None
-        )
-        if question.progress is not None:
-            self._host.hearing[jsonrpc.decode(ident)] = question.progress
+        progress, conversation = question.progress, self._host.conversation
+        ident, frame = conversation.ask(question.method, question.params, progress is not None)
+        if progress is not None:
+            self._host.hearing[jsonrpc.decode(ident)] = progress
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._host.asks[ident] = answer
         reason = "the call ended"
@@ -377,10 +384,6 @@ class ServedRequest:
             waiting = self._questions.get(key)
             if waiting and isinstance(answer, dict) and not waiting[1].done():
                 waiting[1].set_result(answer)
-
-
-async def _nothing() -> None:
-    """Nobody is there to be told."""
 
 
 async def _then(words: Answering, over: asyncio.Future[None]) -> None:

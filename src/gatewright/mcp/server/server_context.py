@@ -5,11 +5,13 @@ Endpoints differ in how they read a message and in how they spell an outcome. Ev
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import struct
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -29,6 +31,7 @@ __all__ = [
     "Described",
     "Ending",
     "Handler",
+    "InTask",
     "Lasting",
     "Presented",
     "Refused",
@@ -119,8 +122,18 @@ class Lasting(Protocol):
         """End it in the way of its transport: its credential is good no more."""
 
 
+class InTask(Protocol):
+    """What is served in a task, which is there once it begins."""
+
+    task: asyncio.Task[Any] | None
+
+
 class Reply(Protocol):
     """The channel on which one request is answered."""
+
+    @property
+    def whole(self) -> InTask | None:
+        """What knows the task in which the request is served; None where whoever serves it has to ask."""
 
     @property
     def behind(self) -> int:
@@ -282,7 +295,6 @@ class ServerContext(msgspec.Struct):
         self,
         inbound: Inbound,
         caller: Caller,
-        *,
         door: str,
         credential: str | None,
         session: str | None,
@@ -290,21 +302,23 @@ class ServerContext(msgspec.Struct):
     ) -> Call:
         """The call an inbound request asks for."""
         params, spec = inbound.params, inbound.spec
-        name = params.get(spec.names) if spec.names else None
+        name = params.get(spec.names) if spec.names else ""
         ident, trace = (self.made or self._make()).pop()
+        # MGP §6.5 has it beside `params` or within them.
+        if inbound.trace_id or "trace_id" in params or "_meta" in params:
+            trace = (inbound.trace_id and _trace(inbound.trace_id)) or trace_of(params) or trace
         return Call(
-            id=ident,
-            door=door,
-            kind=spec.kind,
-            method=inbound.method,
-            name=name if isinstance(name, str) else "",
-            params=params,
-            caller=caller,
-            client=inbound.client,
-            # MGP §6.5 has it beside `params` or within them.
-            trace_id=(inbound.trace_id and _trace(inbound.trace_id)) or trace_of(params) or trace,
-            session=session,
-            profile=profile,
+            ident,
+            door,
+            spec.kind,
+            inbound.method,
+            name if type(name) is str else "",
+            params,
+            caller,
+            inbound.client,
+            trace,
+            session,
+            profile,
             credential=credential,
             facts={},
             request=inbound.id,
@@ -321,14 +335,17 @@ _AT_ONCE = 64
 _RANDOM = int.from_bytes((b"\xff" * 22 + b"\x0f\xff\x3f" + b"\xff" * 7) * _AT_ONCE)
 _MARKS = int.from_bytes((bytes(22) + b"\x40\x00\x80" + bytes(7)) * _AT_ONCE)
 _PARTS = struct.Struct("32s8s4s4s4s12s")
+_IDENT, _UUID = itemgetter(0), itemgetter(1, 2, 3, 4, 5)
 
 
 def _ids(random: Callable[[int], bytes]) -> list[tuple[str, str]]:
     """Ids of 32 hexadecimal digits, each with a random UUID (version 4)."""
     size = 32 * _AT_ONCE
     noise = int.from_bytes(random(size)) & _RANDOM | _MARKS
-    parts = _PARTS.iter_unpack(noise.to_bytes(size).hex().encode())
-    return [(ident.decode(), b"-".join(uuid).decode()) for ident, *uuid in parts]
+    # Without a loop of ours: there are as many as calls.
+    parts = list(_PARTS.iter_unpack(noise.to_bytes(size).hex().encode()))
+    uuids = b" ".join(map(b"-".join, map(_UUID, parts))).decode().split()
+    return list(zip(b" ".join(map(_IDENT, parts)).decode().split(), uuids, strict=True))
 
 
 def trace_of(params: Mapping[str, Any]) -> str | None:

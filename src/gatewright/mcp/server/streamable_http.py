@@ -337,6 +337,7 @@ class _Collected:
     stream."""
 
     behind = 0
+    whole = None
 
     def __init__(self, streams: Streams | None) -> None:
         self.frames: list[bytes] = []

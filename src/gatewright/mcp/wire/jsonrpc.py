@@ -153,14 +153,19 @@ def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
         ident, params = bytes(envelope.id), bytes(envelope.params)
         size = len(params)
         if (
-            ident.isdigit()
+            size <= limits.light
+            and ident.isdigit()
             and params[:1] == b"{"
             and bytes(data).count(b'"') - params.count(b'"') == _QUOTES
-            and size <= limits.light
             and params.count(b"{") + params.count(b"[") <= limits.depth
             and len(ident) <= limits.id_chars
         ):
             return Request(ident, method, params)
+    elif method is None and envelope.error is _NONE and envelope.jsonrpc == "2.0":
+        # And the usual response.
+        ident, result = bytes(envelope.id), bytes(envelope.result)
+        if result and ident.isdigit() and len(ident) <= limits.id_chars:
+            return Response(ident, result)
     return _parsed(data, envelope, limits)
 
 
@@ -265,12 +270,7 @@ def _repeats(data: bytes) -> str:
 
 
 def _parse_response(envelope: _Envelope, limits: Limits) -> Message:
-    ident = bytes(envelope.id)
-    if envelope.error is _NONE and ident.isdigit() and len(ident) <= limits.id_chars:
-        result = bytes(envelope.result)
-        if result:
-            return Response(ident, result)  # nearly all of them
-    result, error_ = bytes(envelope.result), bytes(envelope.error)
+    ident, result, error_ = bytes(envelope.id), bytes(envelope.result), bytes(envelope.error)
     if bool(result) == bool(error_):
         return Malformed(
             INVALID_REQUEST,
