@@ -282,8 +282,9 @@ class Kernel:
             closed = _unrecorded(call, problem)
         if closed is not outcome:
             closed = _after(call, outcome, closed)
+        spent_s = trail.spent_s
         for ended in self._hooks.ended:
-            ended(call, closed, trail.spent_s)
+            ended(call, closed, spent_s)
         return closed
 
     async def _asked_again(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:

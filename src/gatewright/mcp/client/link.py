@@ -313,8 +313,9 @@ class Link(abc.ABC):
             self._abandon(exchange, exchange.why)
             return exchange.expired(self.spec.id, method)
         self._ended_by_answer(exchange)
-        told = reply, kind, self.modern
-        return await read_large(*told) if is_large(reply) else read_reply(*told)
+        if is_large(reply):
+            return await read_large(reply, kind, self.modern)
+        return read_reply(reply, kind, self.modern)
 
     def _ended_by_answer(self, exchange: PendingRequest) -> None:
         self._questions.lives.answered(exchange)
