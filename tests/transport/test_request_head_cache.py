@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from typing import Any, cast
 
@@ -9,8 +10,9 @@ import pytest
 
 from gatewright.transport.http_exchange import Connection, Exchange
 from gatewright.transport.http_server import read_body
-from gatewright.transport.request_head_cache import KnownHeads
+from gatewright.transport.request_head_cache import AHEAD_S, KnownHeads
 from tests.transport.asgi import answer
+from tests.transport.collecting import within
 from tests.transport.raw_http import connected
 
 NOBODY = cast("Connection", None)
@@ -74,6 +76,73 @@ async def test_a_known_head_with_the_body_in_pieces_waits_for_all_of_it() -> Non
         assert await client.hear() == whole
         client.say(PLAIN[20:] + b"xy")
         assert await client.hear() == whole
+
+
+PIECES = (
+    [PLAIN, b"xy"],
+    [PLAIN, b"x", b"y"],
+    [PLAIN, b"xy" + PLAIN + b"zz"],
+    [PLAIN, b"xy" + PLAIN, b"zz"],
+    [PLAIN + b"x", b"y"],
+    [PLAIN[:-1], PLAIN[-1:] + b"xy"],
+    [PLAIN.replace(b"Length: 2", b"Length: 12"), b"0123456789ab"],
+    [PLAIN.replace(b"Length: 2", b"Length: 0"), PLAIN, b"xy"],
+    [PLAIN.replace(b"Length: 2", b"Length: 02"), b"xy"],
+    [PLAIN.replace(b"X-A: B", b"X-A: C"), b"xy"],
+    [PLAIN, b"xyGET /a HTTP/1.1\r\nhost: a\r\n\r\n"],
+)
+
+
+@pytest.mark.parametrize("pieces", PIECES, ids=range(len(PIECES)))
+async def test_a_head_that_comes_before_its_body_makes_the_same_request(
+    pieces: list[bytes],
+) -> None:
+    """On a connection that knows the head, as on one that does not, and whether its body comes soon or not."""
+    requests = b"".join(pieces).count(b" HTTP/1.1")
+    found: list[list[tuple[int, bytes]]] = []
+    for known, pause_s in ((0, 0.0), (3, 0.0), (3, 2 * AHEAD_S)):
+        async with connected(_tell) as client:
+            for _ in range(known):
+                client.say(PLAIN)
+                await asyncio.sleep(0.005)
+                client.say(b"ab")
+                await client.hear()
+            for piece in pieces:
+                client.say(piece)
+                await asyncio.sleep(pause_s or 0.005)
+            found.append([await client.hear() for _ in range(requests)])
+    assert found[1] == found[2] == found[0]
+
+
+async def test_a_known_head_that_comes_alone_is_not_shown_to_the_parser() -> None:
+    heads, scope = KnownHeads(), _scope()
+    first = _made(scope)
+    heads.learn(first, PLAIN)
+    other = PLAIN.replace(b"Length: 2", b"Length: 3")
+    assert heads.request(NOBODY, other) is None
+    assert (heads.waits(other), heads.ahead) == (True, other)
+    heads.ahead = b""
+    for data in (PLAIN[:-1], PLAIN + b"x", other.replace(b"X-A", b"X-B"), b"\r\n\r\n"):
+        assert (heads.waits(data), heads.ahead) == (False, b"")
+    heads.learn(again := _made(_scope()), PLAIN + b"x")
+    assert again.head is first.head  # and what was noted with it
+
+
+async def test_a_server_that_stops_answers_a_head_that_came_alone() -> None:
+    async with connected(_tell) as client:
+        for _ in range(2):
+            client.say(PLAIN + b"xy")
+            await client.hear()
+        (connection,) = client.server._state.connections
+        client.say(PLAIN)
+        async with asyncio.timeout(5):
+            while not connection._heads.ahead:
+                await asyncio.sleep(0)
+        stopping = asyncio.create_task(client.server.stop(5.0))
+        await asyncio.sleep(0)
+        client.say(b"ab")
+        assert (await client.hear())[0] == 200
+        await within(stopping)
 
 
 def test_what_was_learned_is_found_with_the_new_body_and_what_the_application_noted() -> None:

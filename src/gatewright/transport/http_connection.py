@@ -27,15 +27,17 @@ from gatewright.transport.http_head import (
     Headers,
     judge,
     new_parser,
+    offered,
     refusal,
     request,
     scope_of,
     scope_of_connection,
     split_target,
     status_of,
+    weigh,
 )
 from gatewright.transport.http_slices import Sliced
-from gatewright.transport.request_head_cache import KnownHeads
+from gatewright.transport.request_head_cache import AHEAD_S, KnownHeads
 from gatewright.transport.websocket_connection import WebSocketConnection
 from gatewright.transport.write_queue import Patience
 
@@ -117,10 +119,15 @@ class HttpConnection(Sliced):
         self._patience.stop()
 
     def data_received(self, data: bytes) -> None:
-        known = None
+        heads, known = self._heads, None
         if self._running is None and self._whole and not (self._held or self._rest or self._deaf):
             # The parser never sees such a request. It may be passed by: between two requests it remembers nothing.
-            known = self._heads.request(self, data)
+            if heads.ahead:
+                data, heads.ahead = heads.ahead + data, b""
+            known = heads.request(self, data)
+            if known is None and heads.waits(data):
+                self._deadline.expect("rest", AHEAD_S)
+                return
         if known is None:
             super().data_received(data)
             return
@@ -140,13 +147,14 @@ class HttpConnection(Sliced):
         except httptools.HttpParserError as problem:
             self._refuse(status_of(problem))
         else:
+            if fresh and self._begun == 1 and self._incoming is not None:
+                self._heads.learn(self._incoming, data)
             if not (self._whole and self._moved):
                 self._partly()
-            elif fresh and self._begun == 1 and self._incoming is not None:
-                self._heads.learn(self._incoming, data)
 
     def shutdown(self) -> None:
         """The server stops: finish what was asked, then close."""
+        self._parse_ahead()
         last = self._waiting[-1] if self._waiting else self._running
         if last is None:
             self.transport.close()
@@ -176,7 +184,7 @@ class HttpConnection(Sliced):
         if self._replays:
             return
         if self._held + self._size > self._limits.header_bytes:
-            self._weigh(headers)
+            weigh(self._url, headers, self._limits.header_bytes)
         self._held = self._hollow = 0
         self._in_body = self._moved = True
         self._deadline.awaited = ""
@@ -193,7 +201,7 @@ class HttpConnection(Sliced):
         unusual = expects or scope["method"] == "HEAD"
         self._incoming = Exchange(self, scope, keeps and modern, expects, unusual=unusual)
         if self._parser.should_upgrade():
-            self._upgraded(scope, known)
+            self._upgrade = offered(scope["method"], known, self._running)
         if self._upgrade != "websocket":
             self._admit(self._incoming)
 
@@ -225,12 +233,7 @@ class HttpConnection(Sliced):
         )
 
     def _asked(self) -> bool | None:
-        return self._incoming is not None if self._running is None else None
-
-    def _weigh(self, headers: Headers) -> None:
-        size = len(self._url) + sum(len(name) + len(value) + 4 for name, value in headers)
-        if size > self._limits.header_bytes:
-            raise Flaw(http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        return None if self._running or self._heads.ahead else self._incoming is not None
 
     # -- the order of requests
 
@@ -310,8 +313,16 @@ class HttpConnection(Sliced):
         elif self._held and self._deadline.awaited != "head":
             self._deadline.expect("head", self._limits.header_timeout_s)
 
+    def _parse_ahead(self) -> None:
+        """A head that came alone is the parser's after all."""
+        if self._heads.ahead:
+            data, self._heads.ahead = self._heads.ahead, b""
+            super().data_received(data)
+
     def _missed(self, what: str) -> None:
-        if what == "body" or (what == "head" and self._held):
+        if what == "rest":
+            self._parse_ahead()
+        elif what == "body" or (what == "head" and self._held):
             self._refuse(http.HTTPStatus.REQUEST_TIMEOUT)
         else:
             self.transport.close()
@@ -350,17 +361,6 @@ class HttpConnection(Sliced):
         self._deadline.expect("linger", LINGER_S)
 
     # -- upgrades
-
-    def _upgraded(self, scope: dict[str, Any], known: dict[bytes, bytes]) -> None:
-        """The client offers another protocol. The parser stops behind the head, as if that had no body."""
-        if scope["method"] == "CONNECT":
-            raise Flaw(http.HTTPStatus.BAD_REQUEST)
-        if known.get(b"upgrade", b"").lower() == b"websocket":
-            if self._running is not None:  # its answer would come after the handshake, among frames
-                raise Flaw(http.HTTPStatus.BAD_REQUEST)
-            self._upgrade = "websocket"
-        else:
-            self._upgrade = "other"
 
     def _hand_over(self, rest: bytes) -> None:
         upgrade, self._upgrade = self._upgrade, ""

@@ -11,7 +11,7 @@ import http
 import logging
 import urllib.parse
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import httptools
 
@@ -22,6 +22,7 @@ __all__ = [
     "end_of_head",
     "judge",
     "new_parser",
+    "offered",
     "refusal",
     "request",
     "scope_of",
@@ -29,6 +30,7 @@ __all__ = [
     "spell",
     "split_target",
     "status_of",
+    "weigh",
     "whole_head",
 ]
 
@@ -76,7 +78,7 @@ class KnownHead:
     with this head, given the exchange, where it has a shorter way than ASGI's. Both go with the head.
     """
 
-    __slots__ = ("_form", "_length", "_place", "_scope", "_size", "notes", "serve")
+    __slots__ = ("_at", "_form", "_length", "_place", "_scope", "_size", "notes", "serve")
 
     def __init__(self, text: bytes, length: bytes, scope: dict[str, Any]) -> None:
         """`length` is the value of its `Content-Length`. Raises `ValueError` where that is not to be found in the text once, or is not
@@ -86,7 +88,7 @@ class KnownHead:
         before, named, after = _around_length(text, length)
         around = before + named, after
         self._form = b"%d".join([one.replace(b"%", b"%%") for one in around])
-        self._size = len(before + named + after)
+        self._at, self._size = len(around[0]), len(around[0]) + len(after)
         self._length = int(length)
         if length != b"%d" % self._length:
             raise ValueError("a length with zeros before it")
@@ -102,6 +104,12 @@ class KnownHead:
         # As it is written by whoever counts: what only some readers take for a number is the parser's.
         body = data.removeprefix(self._form % (size - digits))
         return None if body is data or not digits else body
+
+    def declared(self, head: bytes) -> int | None:
+        """The length that `head` gives, where that is this head, and nothing besides."""
+        at, digits = self._at, len(head) - self._size
+        length = head[at : at + digits] if 0 < digits <= _LENGTH_DIGITS else b""
+        return int(length) if length.isdigit() and head == self._form % int(length) else None
 
     def scope(self, length: int) -> dict[str, Any]:
         """ASGI's scope of a request whose body is so long."""
@@ -171,6 +179,23 @@ def judge(headers: Headers, known: Mapping[bytes, bytes], version: str, target: 
         coding.lower() != b"chunked" or version != "1.1" or b"content-length" in known
     ):
         raise Flaw(http.HTTPStatus.BAD_REQUEST)
+
+
+def weigh(target: bytes, headers: Headers, most: int) -> None:
+    """Raise `Flaw` where a head has more than so many bytes."""
+    if len(target) + sum(len(name) + len(value) + 4 for name, value in headers) > most:
+        raise Flaw(http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+
+def offered(
+    method: str, known: Mapping[bytes, bytes], before: object
+) -> Literal["websocket", "other"]:
+    """Which other protocol a client offers. Raises `Flaw` where that cannot be; `before` is the request before it where that still
+    runs: its answer would come after the handshake, among frames."""
+    websocket = known.get(b"upgrade", b"").lower() == b"websocket"
+    if method == "CONNECT" or (websocket and before is not None):
+        raise Flaw(http.HTTPStatus.BAD_REQUEST)
+    return "websocket" if websocket else "other"
 
 
 def _host_in(target: bytes) -> bytes:

@@ -3,8 +3,11 @@
 A client that keeps its connection sends the same head again and again: the same target, the same headers, and only the length is
 another one. Between two requests the parser remembers nothing, so the same bytes mean the same: what was found out about a head is
 true of every later one that is equal to it, byte for byte, but for the digits of its length. Only requests that were
-plain in every way are remembered: a POST of HTTP/1.1 with a length, whole in one piece, that closes, upgrades and
+plain in every way are remembered: a POST of HTTP/1.1 with a length, whose head came in one piece, that closes, upgrades and
 expects nothing.
+
+Some clients write head and body one after the other, so a head often comes alone. A known one waits `AHEAD_S` for its body; then, or
+where something else follows, the parser gets it as if it came just now.
 """
 
 from __future__ import annotations
@@ -12,7 +15,10 @@ from __future__ import annotations
 from gatewright.transport.http_exchange import Connection, Exchange
 from gatewright.transport.http_head import KnownHead
 
-__all__ = ["KnownHeads"]
+__all__ = ["AHEAD_S", "KnownHeads"]
+
+AHEAD_S = 0.05
+"""How long a head that came alone is kept from the parser."""
 
 _END = b"\r\n\r\n"
 _HEADS = 4
@@ -25,9 +31,11 @@ class KnownHeads:
     """The heads of one connection. Each ends with its empty line and has no other, so what begins with it has no
     other head."""
 
-    __slots__ = ("_known", "_last")
+    __slots__ = ("_known", "_last", "ahead")
 
     def __init__(self) -> None:
+        self.ahead = b""
+        """A known head that came alone, as long as it waits for its body."""
         self._known: list[KnownHead] = []
         self._last: KnownHead | None = None
 
@@ -45,19 +53,29 @@ class KnownHeads:
                 return None
         return Exchange(connection, None, True, False, body, True, known, len(body))
 
+    def waits(self, data: bytes) -> bool:
+        """Whether `data` is a known head whose body has not come, which is kept `ahead`; the usual ones are short."""
+        if data.endswith(_END) and any(one.declared(data) for one in self._known):
+            self.ahead = data
+        return bool(self.ahead)
+
     def learn(self, exchange: Exchange, data: bytes) -> None:
-        """Remember the head of `data`, which the parser took for one request and no more than that.
-        Ignored where the request is not plain."""
+        """Remember the head of `data`, which the parser took for one request, or the beginning of one. Ignored where the request is
+        not plain."""
         cut = data.find(_END, 0, _BYTES) + len(_END)
-        scope = exchange.scope
+        scope, head = exchange.scope, data[:cut]
         size = dict(scope["headers"]).get(b"content-length", b"")
         plain = exchange.keep_alive and not exchange.expects and scope["http_version"] == "1.1"
         if not (plain and data.startswith(b"POST ") and cut > len(_END) and size.isdigit()):
             return
-        if int(size) != len(data) - cut:
+        if int(size) < len(data) - cut:
             return
+        for one in self._known:
+            if one.declared(head) is not None:
+                exchange.head = one
+                return
         try:
-            exchange.head = self._last = KnownHead(data[:cut], size, scope)
+            exchange.head = self._last = KnownHead(head, size, scope)
         except ValueError:
             return
         if len(self._known) == _HEADS:
