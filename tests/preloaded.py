@@ -8,19 +8,23 @@ from pathlib import Path
 
 __all__ = ["preload"]
 
-_BY_NAME = ("uvloop", "uvicorn.lifespan.off", "uvicorn.protocols.http.auto")
+_BY_NAME = (
+    *("uvloop", "uvicorn.lifespan.off", "uvicorn.protocols.http.auto"),
+    *("gatewright.hosts.commands.served", "encodings.utf_8_sig"),
+)
 """What a gateway imports by its name when it begins to serve."""
 
 
 def preload() -> None:
     """Everything: half a second in which a command would do nothing of its own."""
     from gatewright import patterns, secret_scanning  # noqa: PLC0415 - only in a process that forks
-    from gatewright.app import Gateway  # noqa: PLC0415
+    from gatewright.app.run import run  # noqa: PLC0415
     from gatewright.cli import app, global_options  # noqa: PLC0415
     from gatewright.config.build import build  # noqa: PLC0415
+    from gatewright.pins.poisoning import suspicion  # noqa: PLC0415
     from gatewright.redaction.policy import redaction_of  # noqa: PLC0415
 
-    assert Gateway.__name__
+    assert run.__name__
     for words, command in global_options.leaves(app.tree()):
         command.make_context(" ".join(words), [], resilient_parsing=True)  # what its options need
     for name in _BY_NAME:
@@ -28,5 +32,7 @@ def preload() -> None:
             import_module(name)
     redaction_of(build([], {}, Path("state")), bytes(32))
     secret_scanning.prepare()
+    # Reads the signals of pins, which takes as long as all else of a start.
+    suspicion("say", {"description": "Say it"})
     for pattern in patterns.uncompiled():
         pattern.ready()

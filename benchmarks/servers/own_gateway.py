@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright import app
+from gatewright.app.run import run
 from gatewright.call import Back, Call
 from gatewright.config import Grant, Origin, load, override
 from gatewright.servers.local import LocalServer
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
     listed = list(_listed(options.listed)) if options.listed else []
     own = (Grant(agent="*", server=one.id, origin=Origin(options.config)) for one in listed)
     grants = (*settings.grants, *_grants(options.grants, options.config), *own)
-    app.run(
+    run(
         msgspec.structs.replace(settings, grants=grants),
         local=[*listed, *([_local()] if options.local else [])],
         on_ready=lambda ready: print(f"ready {ready.url}", flush=True),

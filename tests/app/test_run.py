@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.app import run
+from gatewright.app.run import run
 from gatewright.config import load
 from gatewright.storage.errors import StoreBusyError
 from gatewright.storage.lock import FolderLock

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
@@ -104,3 +106,22 @@ def test_what_the_gateway_holds_is_said_with_each_order() -> None:
     for held in ([one], [one, two], []):
         found = said(raw, do="clean", policy=POLICY, held=held, report=False)
         assert found[0]["rules"].get("own-secret", 0) == len(held)
+
+
+def test_a_worker_loads_no_gateway() -> None:
+    """It starts while a call waits for it, and each keeps in memory what it has loaded."""
+    program = "import json, sys, gatewright.app.worker; json.dump([*sys.modules], sys.stdout)"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], stdout=subprocess.PIPE, timeout=60, check=True
+    )
+    loaded = json.loads(done.stdout)
+    assert "gatewright.validators.offload" in loaded
+    heavy = {
+        "aiohttp",
+        "uvicorn",
+        "sqlite3",
+        "typer",
+        "gatewright.kernel",
+        "gatewright.app.gateway",
+    }
+    assert heavy.isdisjoint(loaded)

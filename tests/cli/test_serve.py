@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.app import Ready
+from gatewright.app.announce import Ready
 from gatewright.cli.serve import announce
 from gatewright.config import load
 from tests import fork_server

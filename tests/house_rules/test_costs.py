@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from itertools import count
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from tests import costs
-from tests.costs import DOUBLED, grows
+from tests.costs import DOUBLED, grows, queued_ms
 
 Growth = Callable[[int], float]
 
@@ -37,7 +43,12 @@ def test_work_that_grows_too_fast_is_seen_and_no_other(name: str, factor: int) -
     of, fast = GROWTHS[name]
     small, large = (int(of(size) / of(1024) * 4096) for size in (1024, 1024 * factor))
     most = DOUBLED ** (factor // 2)
-    assert (grows(partial(work, small), partial(work, large), most) > most) is fast
+    # Half a power, doubled, is so near what may be that one measurement in ten hides it on a busy machine (below): several do not.
+    times = 4 if fast else 1
+    assert (
+        any(grows(partial(work, small), partial(work, large), most) > most for _ in range(times))
+        is fast
+    )
 
 
 def busy(seed: int) -> Iterator[float]:
@@ -87,3 +98,27 @@ def test_what_is_slow_at_first_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(costs, "cost", cost)
     assert grows(lambda: 1, lambda: 2, DOUBLED) == pytest.approx(2.0)
+
+
+def test_what_a_process_has_started_waits_for_a_processor_as_well() -> None:
+    """Two that are busy on one core keep each other waiting, whoever asks about the one that has started them."""
+    if not Path("/proc/self/schedstat").exists():  # a system that does not say
+        assert queued_ms(os.getpid()) == 0
+        return
+    program = "import os; os.sched_setaffinity(0, {%d}); input()\nwhile True: pass"
+    core = min(os.sched_getaffinity(0))
+    before = queued_ms(os.getpid())
+    with ExitStack() as stack:
+        for _ in range(2):
+            one = stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", program % core], stdin=subprocess.PIPE)
+            )
+            stack.callback(one.kill)
+            assert one.stdin is not None
+            one.stdin.write(b"\n")
+            one.stdin.flush()
+        until = time.monotonic() + 60
+        while queued_ms(os.getpid()) - before < 50:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+    assert queued_ms(one.pid) == 0

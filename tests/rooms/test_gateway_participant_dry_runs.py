@@ -112,6 +112,22 @@ async def test_of_many_proposals_a_few_are_looked_at_and_not_at_the_cost_of_who_
         assert set(told.said) == {*many[:5], other, after}
 
 
+async def test_proposals_that_come_all_at_once_wait_as_those_do_that_come_one_by_one() -> None:
+    """A busy machine reads many frames in one go, before the first of the dry runs begins."""
+    async with stage() as scene, scene.guest("ann") as ann, scene.guest("eve") as eve:
+        told, held = Told(ann), list[Heard]()
+        watchers, watch = scene.kernel.participant.watchers, scene.kernel._watch
+        watchers[watchers.index(watch)] = held.append
+        ids = await proposed(scene, eve, 8)
+        for heard in held:
+            watch(heard)
+        watchers[watchers.index(held.append)] = watch
+        await told.of(*ids[:5])
+        (after,) = await proposed(scene, eve, 1)
+        await told.of(after)
+        assert set(told.said) == {*ids[:5], after}
+
+
 async def test_so_many_proposers_are_looked_at_at_once_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -24,8 +24,7 @@ JUDGE = Resources([["/srv/data/**", "src/**", "https://allowed.example/**"]])
 
 def taken_apart(member: str, unit: str, size: int) -> int:
     text = "/srv/data/x" + unit * size
-    work = [lambda: listed(member, text), lambda: [*JUDGE.parts({member: text})]]
-    return sum(lines_run(module, one) for module in MODULES for one in work)
+    return lines_run(MODULES, lambda: (listed(member, text), [*JUDGE.parts({member: text})]))
 
 
 @pytest.mark.parametrize("member", MEMBERS)

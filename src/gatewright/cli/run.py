@@ -85,7 +85,7 @@ def run(
             grants=(Grant(agent="*", server=server.id, origin=_ORIGIN),),
         )
         # The whole gateway: only here, so that the help stays quick.
-        from gatewright.app import run as run_gateway  # noqa: PLC0415
+        from gatewright.app.run import run as run_gateway  # noqa: PLC0415
 
         heard = (lambda: None) if stdio else silence_logs()
         ready = partial(_announce, settings, spec or [], heard)

@@ -135,7 +135,7 @@ def _run(
     config: Path | None,
 ) -> None:
     # The whole gateway: no other command pays for it.
-    from gatewright.app import run as run_gateway  # noqa: PLC0415
+    from gatewright.app.run import run as run_gateway  # noqa: PLC0415
     from gatewright.transport.http_server import CannotListen  # noqa: PLC0415
 
     on_ready: Callable[[Ready], None] = partial(

@@ -156,21 +156,26 @@ class GatewayParticipant:
         """Look at a proposal by and by: one costs eight rehearsals, and a participant may propose hundreds a second."""
         line = self._proposed.get(envelope.sender)
         if line is None and len(self._proposed) < DRY_RUNS:
-            self._proposed[envelope.sender] = deque([(envelope, proposed)])
-            self.start(self._rehearse_in_line(envelope.sender))
+            # This one is under way, and waits for no other.
+            self._proposed[envelope.sender] = deque()
+            self.start(self._rehearse_in_line(envelope, proposed))
         elif line is not None and len(line) < _WAITING:
             line.append((envelope, proposed))
         else:
             log.debug("no dry run of proposal %s: too many wait", envelope.id)
 
-    async def _rehearse_in_line(self, proposer: str) -> None:
+    async def _rehearse_in_line(self, envelope: Envelope, proposed: Proposed) -> None:
+        proposer = envelope.sender
         line = self._proposed[proposer]
         try:
-            while line:
+            while True:
                 try:
-                    await self._rehearse(*line.popleft())
+                    await self._rehearse(envelope, proposed)
                 except Exception:  # it goes for this one, and no other
                     log.exception("a dry run of a proposal of %s broke", proposer)
+                if not line:
+                    return
+                envelope, proposed = line.popleft()
         finally:
             del self._proposed[proposer]
 
