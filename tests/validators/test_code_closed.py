@@ -19,7 +19,7 @@ NAMING = [
     "def f(): return {m}", "try:\n    raise E({m})\nexcept E as e: e.args", "x.y = {m}", "m = {m}\nm.mean = 'eval'", "lambda m={m}: 0", "print({m})", "async def f(): await {m}", "assert {m}", "x[{m}]", "f'{{{m}}}'", "{m} + 1", "@{m}\ndef f(): ...", "from x import *\n{m}.mean = 1",
 ]  # fmt: skip
 REFUSED = [
-    "import os\nprint(os.environ)", "from os import environ\nprint(dict(environ))", "from os import environ as e\nfor k, v in e.items(): print(k, v)", "import os\n{**os.environ}", "import os\nos.environ.copy()", "from os import listdir",
+    "import os\nprint(os.environ)", "from os import environ\nprint(dict(environ))", "from os import environ as e\nfor k, v in e.items(): print(k, v)", "import os\n{**os.environ}", "import os\nos.environ.copy()", "import os\ngetattr(os, 'environ').items()", "from os import listdir",
     "import warnings\nwarnings.catch_warnings()._module", "from warnings import catch_warnings as c\nc()._module.sys", "class A:\n    def __init__(self): self._module = 1\nx._module", "x._private", "(1).__class__", "(1).__class__.__name__", "x.__class__ = y", "x.__class__.__name__ = y",
     "str.__dict__", "x.__dict__", "vars(str)", "__file__", "__loader__", "x.__file__", "__name__.__class__", "setattr(str, 'x', 1)", "delattr(x, 'y')", "getattr((), '__cl' 'ass__')", "getattr(x, '__class__')", "import operator\noperator.attrgetter('__class__')", "class A(metaclass=B): pass",
     "class A(metaclass=lambda n, b, d: d): pass", "class A(type): pass", "class A(B, x=f()): pass", "class A(**x): pass", "class A:\n    def __reduce_ex__(self, p): return print, ()", "class A:\n    def __getattribute__(self, n): return n", "class A:\n    def __init_subclass__(cls): pass",

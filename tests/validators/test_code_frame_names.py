@@ -1,12 +1,18 @@
-"""What names certainly stand for in code that uses tables or arrays."""
+"""What names certainly stand for in code that uses tables or arrays; classes that are only named as types."""
 
 import ast
 
 import pytest
 
-from gatewright.validators.code_frame_names import FrameNames
+from gatewright.validators.code_frame_names import (
+    FrameNames,
+    mentioned,
+)
+from gatewright.validators.code_safety import prepare
 from gatewright.validators.code_tree import Tree
 
+STRICT = prepare({"level": "strict"})
+NUMPY = "import numpy as np\n"
 HEAD = "import numpy as np\nfrom io import StringIO\n"
 
 
@@ -48,3 +54,37 @@ def test_a_format_is_plain_where_it_looks_no_member_up(text: str, plain: bool) -
     node = expression(text)
     assert isinstance(node, ast.Attribute)
     assert names("t = '{name}'").is_plain_format(node) is plain
+
+
+def test_a_type_is_only_named_in_annotations_and_for_isinstance() -> None:
+    code = "def f(a: X, b: list[X] | None) -> X: isinstance(a, (X, int))\nc: X = X\nd: [X][0](1) = 2\nisinstance(a, [X][0](1))"
+    tree = Tree(ast.parse(code))
+    named = mentioned(tree, frozenset({"isinstance"}))
+    assert sum(id(node) in named for node in tree.names["X"]) == 5
+    assert len(tree.names["X"]) == 8
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "np.ndarray((1,), np.object_, b'A' * 8)[0]", "np.ndarray(shape=(1,), dtype='O', buffer=b'A' * 8)", "n = np.ndarray\nn((1,), object, b'A')", "[np.ndarray][0]((1,), object, b'A')", "from numpy import ndarray\nndarray((1,), 'O', b'A')",
+        "class A(np.ndarray): pass", "isinstance(x, [np.ndarray][0]((1,), 'O', b'A'))", "def f(x: [np.ndarray][0]((1,), 'O', b'A')): ...", "np.void(b'A', dtype=[('a', 'O')])", "np.frombuffer(b'A', np.uint8)", "from numpy import frombuffer", "np.frombuffer(b'A', dtype=object)",
+        "np.frombuffer(b'A', [('a', 'O')])", "np.frombuffer(np.array([None]), np.uint8)", "x = np.array([None])\nnp.frombuffer(x, np.uint8)", "np.frombuffer(b'A', dtype=t)", "f = np.frombuffer", "import io\nio.BytesIO(b'A' * 8).readinto(np.array([None]))", "memoryview(x)", "x.view('O')", "bytes = f\nnp.frombuffer(bytes(x), np.uint8)", "class A:\n    def encode(self): return x\nnp.frombuffer(A().encode(), np.uint8)", "def isinstance(x, t): return t((1,), object, b'A')\nisinstance(1, np.ndarray)",
+        "from enum import Enum\nclass A(Enum):\n    _ignore_ = []", "from enum import Enum\nclass A(Enum):\n    X = f", "from enum import Enum\nclass A([Enum][0]): pass", "from enum import Enum\nE = [Enum][0]", "import enum\nprint(enum.Flag)", "from functools import cached_property\ncached_property(f).attrname = k", "from functools import singledispatch", "f.registry",
+        "x.dtype = 'O'", "x.data = y", "x.strides", "x.getfield('O')", "x.setflags(write=True)", "x.dtype.type(b'A', [('a', 'O')])", "type(x)(1)", "np.ma.frombuffer(b'A')", "np.fromstring(b'A')", "np.lib.stride_tricks.as_strided(x)",
+        "class A:\n    dtype: object\nx.dtype = 'O'", "from enum import Enum\nA = Enum('A', {'__array_interface__': 1})", "from enum import Enum\nclass A(Enum): pass", "class A: pass\nA().__array_interface__ = {}", "dict(__array_struct__=1)", "import dataclasses\ndataclasses.make_dataclass('A', [])",
+    ],
+)  # fmt: skip
+def test_no_object_is_made_of_bytes(code: str) -> None:
+    assert STRICT.judge(NUMPY + code) is not None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "np.dtype('int64')", "t = np.dtype([('x', 'i4')])\nnp.zeros(3, dtype=t)", "x.dtype == np.dtype('float64')", "x.astype(object)", "isinstance(x, np.ndarray)",
+        "def f(x: np.ndarray | None) -> dict[str, np.ndarray]: ...", "class A:\n    def __init__(self, data):\n        self.data = data\n", "from enum import Enum\nclass A(Enum):\n    X = 1\n",
+    ],
+)  # fmt: skip
+def test_types_are_named_and_arrays_made(code: str) -> None:
+    assert STRICT.judge(NUMPY + code) is None

@@ -15,7 +15,7 @@ COMPUTING = [
     "df.apply(lambda row: row, axis=1)", "df['a'].agg(sum)", "pd.set_option('display.width', 80)", "np.add.reduce([1, 2])", "pd.Series([1]).rolling(2).mean()",
     "df.groupby('a').agg(total=('a', 'sum'), most=pd.NamedAgg(column='a', aggfunc='max'))", "def f(x):\n    return x\ndf['a'].map(f)\ndf.pipe(f)", "df['a'].map({1: 'x'})",
     "names = {1: 'x'}\ndf['a'].map(names)", "df.agg(['sum', np.mean])", "df.pivot_table(index='a', aggfunc='count')", "print(type(df))", "type(df).__name__", "'{:.2f}'.format(1)",
-    "pd.options.display.width = 80", "df.astype(object).to_markdown()", "df.to_json(orient='records')", "df.apply(np.sum, 1)", "f = lambda x: x\ndf.transform(f)", "df.info()",
+    "pd.options.display.width = 80", "df.astype(object).to_markdown()", "df.to_json(orient='records')", "df.apply(np.sum, 1)", "f = lambda x: x\ndf.transform(f)", "df.info()", "print(df.to_html(index=False))",
     "df['a'].map('{:.2f}'.format)", "df['a'].apply(str.upper)", "df.select_dtypes(include=[np.number]).corr()",
 ]  # fmt: skip
 REACHING = [
@@ -24,7 +24,7 @@ REACHING = [
     "from pandas import *", "pd.io.common.os", "pd.eval('1')", "df.plot()", "pd.set_option('plotting.backend', 'x')", "np.testing.runstring('x', {})", "np.memmap('x')", "pd.ExcelWriter('x')",
     "class A:\n    __array_interface__ = {}", "class A:\n    def __array_struct__(self): ...", "x = np\nx.load('a')", "getattr(np, 'load')", "pd.DataFrame.to_csv(df, 'x')", "f = df.to_csv\nf('x')",
     "np.random.mtrand", "pd.options.plotting.backend = 'x'", "np.lib.stride_tricks.as_strided(df)", "pd.set_option('max_zzz|plotting.backend', 'x')", "o = pd.set_option\no('plotting.backend', 'x')",
-    "pd.set_option('display.' + x, 'y')", "df.to_excel('x')", "df.to_html()", "df.to_latex()", "df.to_xml(stylesheet='x')", "pd.read_xml(io.StringIO('x'), stylesheet='x')", "pd.read_xml('x')", "pd.read_html('x')",
+    "pd.set_option('display.' + x, 'y')", "df.to_excel('x')", "df.to_html('x')", "df.to_html(buf='x')", "df.to_latex()", "df.to_xml(stylesheet='x')", "pd.read_xml(io.StringIO('x'), stylesheet='x')", "pd.read_xml('x')", "pd.read_html('x')",
     "pd.read_sql('x', y)", "df.to_string('x')", "df.to_markdown('x')", "df.to_json('x', mode='a')", "df.to_csv(mode='a')", "df.info(buf='x')", "df.to_clipboard()", "pd.read_table(io.StringIO('x'))",
     "from pandas import read_csv", "pd.io.formats.style", "[pd][0].read_csv('x')", "[np][0].load('x')", "pd.compat.os", "pd.core", "np.ctypeslib", "import os", "import operator\noperator.methodcaller('eval', 'x')(df)",
     "from typing import get_type_hints", "from string import Formatter", "import pathlib", "setattr(df, 'a', 1)", "vars(df)", "df._mgr", "df.__class__", "df.__dict__", "x: 'f()' = 1",

@@ -234,7 +234,7 @@ def test_all_variables_at_once_are_not_for_code_that_uses_the_network(
             "import asyncio\nasyncio.open_connection('h', 1)",
             "Blocked call: 'asyncio.open_connection'",
         ),
-        ("p = Path.home() / '.ssh' / name", "Blocked file: '?/.ssh/?'"),
+        ("p = Path.home() / '.ssh' / name", "Blocked file: '.ssh'"),
         ("p = a / b / 'c'", None),
         ("x._Printer__names = y", "Blocked attribute: '_Printer__names'"),
         ("import argparse\ndef f(a: argparse._SubParsersAction): pass", None),
@@ -279,7 +279,7 @@ def test_what_was_imported_is_told_again_where_it_is_used_as_a_value() -> None:
         ("from calc import eval as evaluate\neval('x')", ["Blocked pattern: 'eval('"]),
         (
             "from builtins import compile\ncompile('x')",
-            ["Blocked call: 'builtins.compile'", "Blocked name: 'compile'"],
+            ["Blocked name: 'compile'"],
         ),
     ],
 )
@@ -287,15 +287,6 @@ def test_a_builtins_name_is_free_where_an_import_gives_it_another_meaning(
     code: str, says: list[str]
 ) -> None:
     assert [one for one in violations(ast.parse(code), STANDARD) if "import" not in one] == says
-
-
-@pytest.mark.parametrize(("levels", "refused"), [(5, False), (6, True)])
-def test_texts_with_places_in_them_are_nested_only_so_deep(levels: int, refused: bool) -> None:
-    inner: ast.expr = ast.Name("x", ast.Load())
-    for _ in range(levels):
-        inner = ast.JoinedStr([ast.FormattedValue(inner, -1)])
-    found = violations(ast.Module([ast.Expr(inner)], []), STANDARD)
-    assert found == (["Nesting: texts in texts deeper than 4"] if refused else [])
 
 
 @pytest.mark.parametrize(
@@ -309,7 +300,7 @@ def test_texts_with_places_in_them_are_nested_only_so_deep(levels: int, refused:
         ("from .a import system", []),
         ("from requests import *", ["Blocked import: 'requests.*'"]),
         ("import os\nx = y = os\ny.getcwd()", []),
-        ("import os\nx.y = os", ["Blocked use: the module 'os' as a value"]),
+        ("import os\nx.y = os", ["Blocked use: 'os' as a value"]),
         ("import os\n(x := os).getcwd()", []),
         ("import os\nx: object = os\nx.getcwd()", []),
         ("del json.loads\nimport json", ["Blocked assignment: 'json.loads'"]),

@@ -13,10 +13,10 @@ from gatewright.patterns import ASCII, Pattern
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_endless import endless_violations
 from gatewright.validators.code_members import Walk
-from gatewright.validators.code_names import folded
+from gatewright.validators.code_names import FOLDING, folded
 from gatewright.validators.code_tree import Tree
 
-__all__ = ["closed_violations"]
+__all__ = ["closed_violations", "environment_violations"]
 
 Found = Iterator[tuple[Any, str]]
 
@@ -28,6 +28,8 @@ _MAIN = frozenset({"__main__", "__name__"})
 
 def closed_violations(walk: Walk, tree: Tree) -> Found:
     """What these rules say, each with the node that it is about."""
+    yield from _names(walk, tree)
+    yield from _texts(walk, tree)
     for kinds, rule in _RULES:
         if tree.has(kinds):
             yield from rule(walk, tree)
@@ -55,7 +57,7 @@ def _names(walk: Walk, tree: Tree) -> Found:
                 yield node, f"Blocked name: '{name}'"
 
 
-def _is_read(node: ast.Name | ast.Attribute) -> bool:
+def _is_read(node: ast.Name | ast.Attribute | ast.Subscript) -> bool:
     return isinstance(node.ctx, ast.Load)
 
 
@@ -70,9 +72,9 @@ def _special(walk: Walk, tree: Tree) -> Found:
                 yield node, f"Blocked attribute: '{name}'"
     for node in tree.members.get("with_traceback", ()):
         yield node, "Blocked attribute: 'with_traceback'"
+    # An `AttributeError` hands out whose member was missing.
+    caught = {one.name for one in tree.of(ast.ExceptHandler)}
     for node in tree.members.get("obj", ()):
-        # An `AttributeError` hands out whose member was missing.
-        caught = {one.name for one in tree.of(ast.ExceptHandler)}
         if isinstance(node.value, ast.Name) and node.value.id in caught:
             yield node, "Blocked attribute: 'obj' of an error"
 
@@ -80,7 +82,7 @@ def _special(walk: Walk, tree: Tree) -> Found:
 def _private(walk: Walk, tree: Tree) -> Found:
     """Private members that are not of the program."""
     names = [name for name in tree.members if name[0] == "_" and not _is_dunder(name)]
-    own = _declared(tree) - lists.PRIVATE_MODULES if names else set()
+    own = _declared(tree) - lists.PRIVATE_MODULES if names else frozenset()
     for name in names:
         if name not in own:
             yield from ((one, f"Blocked private member: '{name}'") for one in tree.members[name])
@@ -95,19 +97,15 @@ def _passes(name: str, of: str | None, named: bool) -> bool:
     return name not in lists.CLOSED_ATTRIBUTES
 
 
-def _declared(tree: Tree) -> set[str]:
+def _declared(tree: Tree) -> frozenset[str]:
     """Private names that the program itself binds as members, and those that are meant for everybody."""
-    own = set(lists.PRIVATE)
-    for name, nodes in tree.members.items():
-        if name[0] == "_" and any(isinstance(node.ctx, ast.Store) for node in nodes):
-            own.add(name)
-    own.update(node.name for node in _defined(tree))
-    own.update(
+    own = lists.PRIVATE.union(node.name for node in _defined(tree))
+    return own.union(
         name
-        for name, nodes in tree.names.items()
-        if name[0] == "_" and any(isinstance(node.ctx, ast.Store) for node in nodes)
+        for known in (tree.members, tree.names)
+        for name in known
+        if name[0] == "_" and any(isinstance(node.ctx, ast.Store) for node in known[name])
     )
-    return own
 
 
 def _defined(tree: Tree) -> list[Any]:
@@ -150,27 +148,24 @@ def _is_plain_argument(walk: Walk, one: ast.keyword) -> bool:
 
 def _texts(walk: Walk, tree: Tree) -> Found:
     """A text that is the name of a special member: somebody looks it up, or makes it one."""
-    texts = [
-        node for node in tree.of(ast.Constant) if type(node.value) is str and node.value[:1] == "_"
-    ]
     # What is put together begins with one of them.
-    if not texts:
+    if not any(node.value[:1] == "_" for node in tree.texts):
         return
     docstrings = {id(node.value) for node in tree.of(ast.Expr)}
-    for node in (*texts, *tree.of(ast.BinOp, ast.JoinedStr, ast.Call)):
-        text = folded(node)
-        special = text is not None and _is_dunder(text) and _DUNDER.fullmatch(text)
+    for node in (*tree.texts, *tree.of(*FOLDING)):
+        text = folded(node) or ""
+        special = _is_dunder(text) and _DUNDER.fullmatch(text)
         if special and text not in _MAIN and id(node) not in docstrings:
-            yield node, f"Blocked text: '{(text or '')[:60]}'"
+            yield node, f"Blocked text: '{text[:60]}'"
 
 
 def _formats(walk: Walk, tree: Tree) -> Found:
     """Formats that look members up; where the text is not seen, all texts count."""
+    del walk
     for _, node in tree.called(_FORMATS):
         text = folded(node.func.value) if isinstance(node.func, ast.Attribute) else None
         if text is None:
-            texts = (one.value for one in tree.of(ast.Constant))
-            text = " ".join(one for one in texts if isinstance(one, str) and "{" in one)
+            text = " ".join(one.value for one in tree.texts if "{" in one.value)
         if _FIELD.search(text):
             yield node, "Blocked format: a member of an argument"
 
@@ -182,60 +177,55 @@ def _calls(walk: Walk, tree: Tree) -> Found:
         own = isinstance(first, ast.Name) and first.id in _SELF
         if isinstance(node.func, ast.Name) and not own:
             yield node, f"Blocked call: '{name}' of something else than 'self'"
-    for _, node in tree.called({"basicConfig"}):
+    for node in tree.calls.get("basicConfig", ()):
         if any(one.arg in {"filename", "handlers", None} for one in node.keywords):
             yield node, "Blocked call: 'basicConfig' with a file"
     # Under whatever name: `wraps(f, assigned=["eval"])` copies that member.
-    functools = walk.names.reaches(frozenset({"functools"}))
-    for node in tree.of(ast.Call) if functools else ():
+    names = {"wraps", *walk.names.standing_for({"functools.wraps"})}
+    for _, node in tree.called(names):
         plain = len(node.args) == 1 and not node.keywords
         if not plain and "functools.wraps" in walk.names.paths(node.func):
             yield node, "Blocked call: 'wraps' that chooses members"
-
-
-def _private_texts(walk: Walk, tree: Tree) -> Found:
-    """Private members by their names, whoever declares one so called."""
-    for _, node in tree.called({"getattr"}):
-        member = folded(node.args[1]) if len(node.args) > 1 else None
-        if member is not None and member[:1] == "_":
-            yield node, f"Blocked call: 'getattr' of '{member[:60]}'"
 
 
 _FORMATS = frozenset({"format", "format_map"})
 _OWN_ONLY = frozenset({"setattr", "delattr", "vars"})
 
 
-def _environment(walk: Walk, tree: Tree) -> Found:
-    """All variables at once; single ones may be read."""
+def environment_violations(walk: Walk, tree: Tree) -> Found:
+    """All variables at once; single ones may be read, and at `readonly` not set."""
     if not walk.names.reaches(frozenset({"os"})):
         return
-    single = {id(node.value) for node in tree.of(ast.Subscript, ast.Attribute)}
+    nodes: list[Any] = [*tree.members.get("environ", ())]
+    nodes += [node for name in walk.names.standing_for({"os.environ"}) for node in tree.names[name]]
+    nodes = [one for one in nodes if _is_read(one) and "os.environ" in walk.names.paths(one)]
+    if not nodes:
+        return
+    read_only = walk.rules.read_only
+    passing = {"get"} if read_only else {"get", "setdefault"}
+    single = {
+        id(node.value)
+        for node in tree.of(ast.Subscript, ast.Attribute)
+        if (
+            node.attr in passing if type(node) is ast.Attribute else _is_read(node) or not read_only
+        )
+    }
     for node in tree.of(ast.Compare):
         single.update(map(id, node.comparators))
-    for node in tree.of(ast.Attribute):
-        if node.attr not in {"get", "setdefault"} and _is_environment(walk, node.value):
+    for node in nodes:
+        if id(node) not in single:
             yield node, "Blocked use: the whole of 'os.environ'"
-    for node in tree.of(ast.Attribute, ast.Name):
-        if id(node) not in single and _is_read(node) and _is_environment(walk, node):
-            yield node, "Blocked use: the whole of 'os.environ'"
-
-
-def _is_environment(walk: Walk, node: ast.expr) -> bool:
-    return "os.environ" in walk.names.paths(node)
 
 
 _BINDING = {ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.arg, ast.keyword, ast.MatchClass}
 _DEFINING = {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom}
 _RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
-    ({ast.Name}, _names),
     ({ast.Attribute}, _special),
     ({ast.Attribute}, _private),
     (_BINDING | _DEFINING, _definitions),
     ({ast.ClassDef}, _classes),
-    ({ast.Constant}, _texts),
     ({ast.Call}, _formats),
     ({ast.Call}, _calls),
-    ({ast.Call}, _private_texts),
-    ({ast.Import, ast.ImportFrom}, _environment),
+    ({ast.Import, ast.ImportFrom}, environment_violations),
 )
 """Kinds of nodes without which a rule has nothing to say, and the rule."""

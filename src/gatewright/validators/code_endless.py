@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gatewright.validators.code_members import Walk
@@ -25,63 +24,62 @@ _MAX_DEPTH = 20
 _LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _GROWING = frozenset({ast.Mult, ast.Pow, ast.LShift})
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _TAKING = frozenset(
     "list tuple set frozenset dict sum max min sorted len all deque Counter array fsum prod reduce join mean".split()
 )
 """What goes through all that it is given."""
-_SIZED = frozenset("zeros ones empty full eye identity rand randn arange".split())
 _MOST_OF = {
     "sleep": 3600,
     **dict.fromkeys("zfill ljust rjust center".split(), 10**8),
     **dict.fromkeys("factorial comb perm".split(), 10**6),
+    **dict.fromkeys("zeros ones empty full eye identity rand randn arange".split(), _MOST_ITEMS),
 }
-"""Function → most that its first argument may be."""
-_JUDGED = _TAKING | _SIZED | frozenset(_MOST_OF)
-_LOOPING = frozenset({ast.While, ast.For, ast.Starred})
+"""Function → most that its first argument may be; the sizes of arrays are multiplied."""
+_ALL_SIZES = frozenset({"rand", "randn"})
+_GIVING = frozenset(
+    {ast.Call, ast.Starred, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.BoolOp, ast.IfExp}
+)
+_EXITS = frozenset({"exit", "next", "pop", "popleft", "heappop", "fail", "quit"})
+"""`next(x)` and `x.pop()` raise where nothing is left."""
 _EMPTY = frozenset("int float bool str bytes list dict tuple set frozenset object".split())
 """Types that are made anew, and alike, with each call: as a function for `iter` they never give what ends it."""
 
 
 def endless_violations(walk: Walk, tree: Tree) -> Iterator[tuple[Any, str]]:
     """What speaks against loops and calls, each with its node."""
-    if tree.has(_LOOPING):
+    if tree.has({ast.While, ast.For}):
         yield from _loops(walk, tree)
-    for name, node in tree.called(_JUDGED):
-        yield from ((node, found) for found in _call(walk, name, node))
+    for node in tree.of(ast.Starred):
+        if _is_endless(walk, node):
+            yield node, "Endless: all of what has no end"
+    for name, node in tree.called(_TAKING):
+        if any(type(one) in _GIVING and _is_endless(walk, one) for one in node.args):
+            yield node, f"Endless: '{name}' of what has no end"
+    for name, node in tree.called(_MOST_OF.keys()):
+        size = _product(node.args if name in _ALL_SIZES else node.args[:1])
+        if size > _MOST_OF[name]:
+            yield node, f"Size: '{name}' of {size:g}, at most {_MOST_OF[name]}"
+    yield from _sizes(tree)
+
+
+def _sizes(tree: Tree) -> Iterator[tuple[Any, str]]:
     inner: set[int] = set()
     for node in tree.of(ast.BinOp):
-        if type(node.op) not in _GROWING or id(node) in inner:
-            continue
-        if _size(node) > _MOST_BITS and _number(node) is None:
+        if type(node.op) in _GROWING and id(node) not in inner and _size(node) > _MOST_BITS:
             # Said once of the whole.
             inner.update((id(node.left), id(node.right)))
             yield node, "Size: a number or text without a bound"
 
 
 def _loops(walk: Walk, tree: Tree) -> Iterator[tuple[Any, str]]:
-    for node in tree.of(ast.While):
-        if _truth(node.test) and not _ends(node.body):
-            yield node, "Endless: a loop that nothing ends"
-    for node in tree.of(ast.For):
-        if _is_endless(walk, node.iter) and not _ends(node.body):
-            yield node, "Endless: a loop over what has no end"
-    for node in tree.of(ast.Starred):
-        if _is_endless(walk, node):
-            yield node, "Endless: all of what has no end"
-
-
-def _call(walk: Walk, name: str, node: ast.Call) -> Iterator[str]:
-    args = node.args
-    first = (_number(args[0]) or 0) if args else 0
-    if name in _TAKING:
-        if any(_is_endless(walk, one) for one in args):
-            yield f"Endless: '{name}' of what has no end"
-    elif name in _SIZED:
-        if _product(args[:1] if name in {"full", "arange"} else args) > _MOST_ITEMS:
-            yield f"Size: '{name}' of more than {_MOST_ITEMS} items"
-    elif first > _MOST_OF[name]:
-        yield f"Size: '{name}' of {first:g}, at most {_MOST_OF[name]}"
+    loops = [node for node in tree.of(ast.While) if _truth(node.test)]
+    loops += [node for node in tree.of(ast.For) if _is_endless(walk, node.iter)]
+    left: dict[int, bool] = {}
+    # Those inside first, so that each statement is looked at once.
+    for node in sorted(loops, key=lambda one: one.lineno, reverse=True):
+        if not _ends(node, left):
+            of = "that nothing ends" if isinstance(node, ast.While) else "over what has no end"
+            yield node, f"Endless: a loop {of}"
 
 
 def _truth(node: ast.expr, depth: int = 0) -> bool:
@@ -100,27 +98,22 @@ def _truth(node: ast.expr, depth: int = 0) -> bool:
     return isinstance(node, ast.List | ast.Tuple | ast.Set) and bool(node.elts)
 
 
-def _ends(body: Iterable[ast.AST]) -> bool:
-    """Whether anything in the body of a loop may leave it, or lets others go on."""
-    waiting: list[tuple[ast.AST, bool]] = [(one, False) for one in body]
+def _ends(loop: ast.While | ast.For, left: dict[int, bool]) -> bool:
+    """Whether anything in a loop may leave it, or lets others go on. Keeps in `left` whether that leaves what is around it, too."""
+    waiting: list[tuple[ast.AST, bool]] = [(one, False) for one in loop.body]
+    broken = left[id(loop)] = False
     while waiting:
         node, nested = waiting.pop()
-        if isinstance(node, _LEAVES) or (isinstance(node, ast.Break) and not nested):
+        func: Any = node.func if isinstance(node, ast.Call) else None
+        name = getattr(func, "attr", getattr(func, "id", ""))
+        if isinstance(node, _LEAVES) or name in _EXITS or left.get(id(node), False):
+            left[id(loop)] = True
             return True
-        if isinstance(node, ast.Call) and _is_exit(node.func):
-            return True
-        if not isinstance(node, _SCOPES):
-            below = nested or isinstance(node, _LOOPS)
+        broken = broken or (isinstance(node, ast.Break) and not nested)
+        if not isinstance(node, _SCOPES) and id(node) not in left:
+            below = nested or isinstance(node, ast.For | ast.AsyncFor | ast.While)
             waiting.extend((one, below) for one in ast.iter_child_nodes(node))
-    return False
-
-
-def _is_exit(func: ast.expr) -> bool:
-    # `next(x)` and `x.pop()` raise where nothing is left.
-    names = {"exit", "next", "pop", "popleft", "heappop", "fail", "quit"}
-    return (isinstance(func, ast.Name) and func.id in names) or (
-        isinstance(func, ast.Attribute) and func.attr in names
-    )
+    return broken
 
 
 def _is_endless(walk: Walk, node: ast.expr) -> bool:
@@ -135,30 +128,32 @@ def _is_endless(walk: Walk, node: ast.expr) -> bool:
 
 
 def _gives_endless(walk: Walk, node: ast.Call) -> bool:
-    func, args = node.func, node.args
-    if isinstance(func, ast.Name) and func.id in {"map", "filter", "enumerate", "list"}:
+    args = node.args
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name in {"map", "filter", "enumerate", "list"}:
         return any(_is_endless(walk, one) for one in args)
-    if isinstance(func, ast.Name) and func.id == "range":
+    if name == "range":
         return any((_number(one) or 0) > _MOST_ITEMS for one in args[:2])
-    if isinstance(func, ast.Name) and func.id == "iter":
+    if name == "iter":
         return len(args) > 1 and isinstance(args[0], ast.Name) and args[0].id in _EMPTY
-    paths = walk.names.paths(func)
+    paths = walk.names.paths(node.func)
     if "itertools.repeat" in paths:
         return len(args) == 1 and not node.keywords
     return not paths.isdisjoint({"itertools.count", "itertools.cycle"})
 
 
 def _number(node: ast.expr, depth: int = 0) -> float | None:
-    """The number that an expression always is; None where it is not known, or too large for a float."""
+    """The number that an expression always is, infinite if it is too large for a float; None where it is not known."""
     if isinstance(node, ast.Constant):
-        value = node.value
-        known = isinstance(value, int | float) and not isinstance(value, bool)
-        return _computed(operator.mul, value, 1) if known else None
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and depth < _MAX_DEPTH:
+        known = type(node.value) in {int, float}
+        return _computed(operator.mul, node.value, 1) if known else None
+    if depth > _MAX_DEPTH:
+        return None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = _number(node.operand, depth + 1)
         return None if value is None else -value
     compute = _OPERATORS.get(type(node.op)) if isinstance(node, ast.BinOp) else None
-    if not isinstance(node, ast.BinOp) or compute is None or depth > _MAX_DEPTH:
+    if not isinstance(node, ast.BinOp) or compute is None:
         return None
     return _computed(compute, _number(node.left, depth + 1), _number(node.right, depth + 1))
 
@@ -178,36 +173,32 @@ def _computed(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> floa
         return None
     try:
         return float(compute(float(left), float(right)))
+    except OverflowError:
+        return math.inf
     # `(-2.0) ** 0.5` is complex.
-    except (OverflowError, ZeroDivisionError, TypeError):
+    except (ZeroDivisionError, TypeError):
         return None
 
 
 def _size(node: ast.BinOp) -> float:
     """Bits of a number, or items of a text or a list times eight, at least; 0 where it is not known or small."""
-    left, right = node.left, node.right
     if isinstance(node.op, ast.Mult):
-        for one, times in ((left, right), (right, left)):
+        for one, times in ((node.left, node.right), (node.right, node.left)):
             items = _items(one)
             if items:
                 return (_number(times) or 0) * items * _PER_ITEM
         return 0
-    bits = _number(right)
-    if bits is None:
-        # A power of powers that is itself too large for a float.
-        large = isinstance(right, ast.BinOp) and isinstance(right.op, ast.Pow) and _is_large(right)
-        return math.inf if large else 0
-    if isinstance(node.op, ast.LShift):
-        return bits
-    base = _number(left)
-    return bits * math.log2(base) if base is not None and base > 1 else 0
+    bits = _number(node.right)
+    if isinstance(node.op, ast.LShift) or not bits:
+        return bits or 0
+    base = _number(node.left)
+    if base is None:
+        # Whatever it is a power of.
+        return bits if bits == math.inf else 0
+    return bits * math.log2(base) if base > 1 else 0
 
 
 _PER_ITEM = _MOST_BITS / (_MOST_ITEMS / 10)
-
-
-def _is_large(node: ast.BinOp) -> bool:
-    return all(isinstance(one, ast.Constant | ast.BinOp) for one in (node.left, node.right))
 
 
 def _items(node: ast.expr) -> int:
@@ -219,8 +210,7 @@ def _items(node: ast.expr) -> int:
 def _product(args: list[ast.expr]) -> float:
     """How many items sizes make together, of those that are constants."""
     total = 1.0
-    for one in chain.from_iterable(
-        arg.elts if isinstance(arg, ast.Tuple | ast.List) else [arg] for arg in args
-    ):
-        total *= max(_number(one) or 1, 1)
+    for arg in args:
+        for one in arg.elts if isinstance(arg, ast.Tuple | ast.List) else [arg]:
+            total *= max(_number(one) or 1, 1)
     return total

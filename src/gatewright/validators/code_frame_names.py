@@ -1,16 +1,18 @@
-"""Resolves names in pandas and numpy code: which certainly stand for an import, a function, or a literal where they are bound."""
+"""Resolves names and types in pandas and numpy code: what certainly is an import, a function, a literal, or only named as a type."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Set
+from functools import cached_property
 
 from gatewright.patterns import Pattern
 from gatewright.validators.code_tree import Tree
 
-__all__ = ["FrameNames", "is_load"]
+__all__ = ["FrameNames", "mentioned"]
 
+_MOST_VALUES = 50
 _FIELDS = Pattern(r"\{[^{}:]*[.\[]")
 
 
@@ -18,9 +20,8 @@ class FrameNames:
     """What the names of one tree certainly stand for: a name that is bound twice stands for nothing."""
 
     def __init__(self, tree: Tree) -> None:
-        self.bound: dict[str, int] = defaultdict(int)
-        """How often each name is bound, unbound or declared."""
-        self._count(tree)
+        self._tree = tree
+        self._loads: dict[str, int] = {}
         self._imported: dict[str, str] = {}
         for node in tree.of(ast.Import):
             named = [one for one in node.names if one.asname is not None or "." not in one.name]
@@ -33,38 +34,68 @@ class FrameNames:
         self._functions = {
             node.name for node in tree.of(ast.FunctionDef) if not node.decorator_list
         }
-        self._values: dict[str, list[ast.expr]] = {}
-        for node in tree.of(ast.Assign):
-            if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                self._values[node.targets[0].id] = [node.value]
-        for node in tree.of(ast.For, ast.comprehension):
-            if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.List | ast.Tuple):
-                self._values[node.target.id] = node.iter.elts
 
-    def _count(self, tree: Tree) -> None:
-        for name in _bindings(tree):
-            self.bound[name] += 1
+    def bound(self, name: str) -> int:
+        """How often a name is bound, unbound or declared."""
+        return self._as_texts[name] + len(self._tree.names.get(name, ())) - self.loads(name)
+
+    def loads(self, name: str) -> int:
+        """How often a name is read."""
+        found = self._loads.get(name)
+        if found is None:
+            nodes = self._tree.names.get(name, ())
+            found = self._loads[name] = sum([type(node.ctx) is ast.Load for node in nodes])
+        return found
+
+    @cached_property
+    def _as_texts(self) -> Counter[str]:
+        """How often names are bound that no node of a name stands for."""
+        tree = self._tree
+        found = Counter(node.arg for node in tree.of(ast.arg))
+        for node in tree.of(ast.Import, ast.ImportFrom):
+            found.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        for node in tree.of(ast.Global, ast.Nonlocal):
+            found.update(node.names)
+        # `def`, `class`, `except … as`, `case … as`, `*rest` and `**rest` have their name as a text.
+        for node in tree.of(*_NAMED_AS_TEXT):
+            found[node.rest if isinstance(node, ast.MatchMapping) else node.name] += 1
+        return found
+
+    @cached_property
+    def _values(self) -> dict[str, list[ast.expr]]:
+        found: dict[str, list[ast.expr]] = {}
+        for node in self._tree.of(ast.Assign):
+            if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                found[node.targets[0].id] = [node.value]
+        for node in self._tree.of(ast.For, ast.comprehension):
+            target, values = node.target, getattr(node.iter, "elts", [])
+            # More are not gone through each time that somebody asks.
+            if isinstance(target, ast.Name) and 0 < len(values) <= _MOST_VALUES:
+                found[target.id] = values
+        return found
 
     def is_function(self, name: str) -> bool:
         """Whether a name certainly is a function of the program, without decorators."""
-        return name in self._functions and self.bound[name] == 1
+        return name in self._functions and self.bound(name) == 1
 
     def is_builtin(self, node: ast.expr, name: str) -> bool:
         """Whether an expression certainly is a builtin."""
-        return isinstance(node, ast.Name) and node.id == name and not self.bound[name]
+        return isinstance(node, ast.Name) and node.id == name and not self.bound(name)
 
     def path(self, node: ast.expr) -> str:
         """The path that an expression certainly has, by a name that an import binds and nothing else; empty for none."""
-        if isinstance(node, ast.Name):
-            return self._imported.get(node.id, "") if self.bound[node.id] == 1 else ""
-        if not isinstance(node, ast.Attribute):
+        members = []
+        while isinstance(node, ast.Attribute):
+            members.append(node.attr)
+            node = node.value
+        imported = self._imported.get(node.id, "") if isinstance(node, ast.Name) else ""
+        if not isinstance(node, ast.Name) or not imported or self.bound(node.id) != 1:
             return ""
-        parent = self.path(node.value)
-        return f"{parent}.{node.attr}" if parent else ""
+        return ".".join((imported, *reversed(members)))
 
     def known(self, node: ast.expr) -> list[ast.expr]:
         """What an expression may be: itself, or what the only binding of its name gives it."""
-        if isinstance(node, ast.Name) and self.bound[node.id] == 1:
+        if isinstance(node, ast.Name) and self.bound(node.id) == 1:
             return self._values.get(node.id, [node])
         return [node]
 
@@ -77,26 +108,6 @@ class FrameNames:
         return all(isinstance(one, str) and not _FIELDS.search(one) for one in texts)
 
 
-def is_load(node: ast.Name | ast.Attribute) -> bool:
-    """Whether a name or member is read, not set."""
-    return isinstance(node.ctx, ast.Load)
-
-
-def _bindings(tree: Tree) -> Iterator[str]:
-    """Every name that the code binds, unbinds or declares, each time anew."""
-    for name, nodes in tree.names.items():
-        yield from (name for node in nodes if not is_load(node))
-    yield from (node.arg for node in tree.of(ast.arg))
-    for node in tree.of(ast.Import, ast.ImportFrom):
-        yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-    for node in tree.of(ast.Global, ast.Nonlocal):
-        yield from node.names
-    # `def`, `class`, `except … as`, `case … as`, `*rest` and `**rest` have their name as a text.
-    for node in tree.of(*_NAMED_AS_TEXT):
-        text = node.rest if isinstance(node, ast.MatchMapping) else node.name
-        yield from [text] if text is not None else []
-
-
 _NAMED_AS_TEXT = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -106,3 +117,25 @@ _NAMED_AS_TEXT = (
     ast.MatchStar,
     ast.MatchMapping,
 )
+
+
+def mentioned(tree: Tree, tests: Set[str]) -> set[int]:
+    """Every node that only says which type something has: in annotations, and what one of the builtins `tests` is given."""
+    roots: list[ast.AST | None] = []
+    roots += [node.annotation for node in tree.of(ast.arg, ast.AnnAssign)]
+    roots += [node.returns for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)]
+    for _, call in tree.called(tests):
+        roots += call.args[1:2]
+    found: set[int] = set()
+    while roots:
+        node = roots.pop()
+        if isinstance(node, ast.Name | ast.Attribute):
+            found.add(id(node))
+        elif isinstance(node, ast.Tuple | ast.List):
+            roots += node.elts
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            roots += (node.left, node.right)
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name | ast.Attribute):
+            # `list[X]`; whatever else is subscribed, or called, could be it.
+            roots.append(node.slice)
+    return found

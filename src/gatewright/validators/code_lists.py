@@ -30,6 +30,7 @@ __all__ = [
     "PRIVATE",
     "PRIVATE_MODULES",
     "READABLE_DUNDERS",
+    "SENDING_ATTRIBUTES",
     "STARS",
     "SUBMODULES",
     "WATCHED",
@@ -76,6 +77,7 @@ NETWORK: frozenset[str] = _LISTS["network"]
 HIDDEN_MODULES: frozenset[str] = _LISTS["hidden_modules"]
 SUBMODULES: frozenset[str] = _LISTS["submodules"]
 OBJECTS: frozenset[str] = _LISTS["objects"]
+SENDING_ATTRIBUTES: frozenset[str] = _LISTS["sending_attributes"]
 WRITING_ATTRIBUTES: frozenset[str] = _LISTS["writing_attributes"]
 WRITING_MEMBERS: dict[str, frozenset[str]] = _LISTS["writing_members"]
 MODULES = frozenset(sys.stdlib_module_names)

@@ -5,7 +5,6 @@ Here is what speaks against a module and against a member of one, however the co
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 import msgspec
@@ -15,7 +14,15 @@ from gatewright.validators import code_lists as lists
 from gatewright.validators.code_lists import FRAME_MEMBERS, FRAMES
 from gatewright.validators.code_names import Names
 
-__all__ = ["GUARDED", "Rules", "Walk", "attribute_violation", "is_refused_attribute"]
+__all__ = [
+    "ENUMERATIONS",
+    "GUARDED",
+    "TYPES",
+    "Rules",
+    "Walk",
+    "attribute_violation",
+    "is_refused_attribute",
+]
 
 GUARDED = frozenset({"getattr", "vars", "delattr"})
 """Builtins that are judged where they are called, and pass nowhere else."""
@@ -24,6 +31,11 @@ _WATCHED = (
     lists.WATCHED | lists.WATCHED_MEMBERS | FRAMES | (FRAME_MEMBERS.keys() - {"pandas.options"})
 )
 """Modules that are no values at the closed levels, besides those that are imported."""
+
+_MOST_KEPT, _LONGEST_KEPT = 2000, 64
+ENUMERATIONS = frozenset(f"enum.{name}" for name in "Enum IntEnum StrEnum Flag IntFlag".split())
+TYPES = ENUMERATIONS | {"numpy.ndarray", "numpy.void"}
+"""Classes that, called, make a class with members of any name, or an object of any bytes: beside tables they are named as types only."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -35,8 +47,8 @@ class Rules(msgspec.Struct, frozen=True):
     allowed_imports: frozenset[str] | None = None
     """None: every import that is not blocked."""
     read_only: bool = False
-    passed: set[str] = msgspec.field(default_factory=set)
-    """Listed members of modules that have been found to pass, to be read; at most as many as there are in the lists."""
+    kept: dict[str, str | None] = msgspec.field(default_factory=dict)
+    """What has been said about members of modules; so many, and no long paths."""
 
 
 class Walk:
@@ -48,77 +60,59 @@ class Walk:
         self.rebound = rebound
         self.closed = rules.allowed_imports is not None
         """Whether the level is one at which only what is listed passes: `strict` or `readonly`."""
-        self.followed: set[int] = set()
-        """Nodes whose use of a module or of a guarded builtin has been judged by their parent."""
         self.interesting = _INTERESTING | names.known
         """Names that need a look; all others stand for nothing that is known."""
         self.networked = names.reaches(lists.NETWORK)
         self.frames = self.closed and names.reaches(FRAMES)
         """Whether the code uses tables or arrays at a level at which only listed members of them pass."""
-        self.watched = lists.WATCHED
-        """Modules that must not be passed around."""
-        if self.closed:
-            self.watched = _WATCHED | names.modules
+        self.watched = _WATCHED | names.modules if self.closed else lists.WATCHED
+        """Modules, and beside tables classes, that must not be passed around."""
+        if self.frames:
+            self.watched |= TYPES
+        self.followed: set[int] = set()
+        """Nodes whose use of a module or of a guarded builtin has been judged with their parent."""
         self.harmless: set[int] = set()
         """Nodes of blocked functions that are called in a way that makes them harmless."""
-        self.chained: set[int] = set()
-        """Assignments within an expression whose value nobody gets but a member that is looked up."""
-        self.docstrings: set[int] = set()
-        self.summed: set[int] = set()
-        self.links: dict[int, int] = {}
-        """How many members of a chain stand before a node."""
-        self.in_class: set[int] = set()
-        """Statements directly in the body of a class."""
-        self.read: list[ast.AST] = []
-        """Trees of annotations: as long as they are kept, no other node has the identity of one of theirs."""
 
     # -- modules and their members
 
     def import_violation(self, module: str) -> str | None:
         """What speaks against importing a module."""
         parent, _, member = module.rpartition(".")
-        if (
+        allowed = self.rules.allowed_imports
+        passes = not (
             _covered(module, self.rules.blocked_imports)
             or member in lists.BLOCKED_MEMBERS.get(parent, ())
             # `_io`, `_posixsubprocess`: what standard modules are made of, without what those refuse.
             or (module.startswith("_") and module != "__future__")
-        ):
-            return f"Blocked import: '{module}'"
-        allowed = self.rules.allowed_imports
-        if allowed is not None and not _covered(module, allowed):
-            return f"Blocked import: '{module}'"
-        # What is inside of these packages is listed, too.
-        if (
-            allowed is not None
-            and parent.partition(".")[0] in FRAMES
-            and self._blocked_member(parent, member)
-        ):
-            return f"Blocked import: '{module}'"
-        return None
+        ) and (allowed is None or _covered(module, allowed))
+        # What is inside of packages of tables is listed, too.
+        if passes and allowed is not None and parent.partition(".")[0] in FRAMES:
+            passes = not self._blocked_member(parent, member)
+        return None if passes else f"Blocked import: '{module}'"
 
     def member_violation(self, path: str) -> str | None:
         """What speaks against a member of a module, by its dotted path."""
+        kept = self.rules.kept
+        if path in kept:
+            return kept[path]
+        found = self._member_violation(path)
+        if len(kept) < _MOST_KEPT and len(path) <= _LONGEST_KEPT:
+            kept[path] = found
+        return found
+
+    def _member_violation(self, path: str) -> str | None:
         module, _, member = path.rpartition(".")
-        if f"{path}" in self.rules.blocked_patterns or f"{path}(" in self.rules.blocked_patterns:
+        patterns = self.rules.blocked_patterns
+        if path in patterns or f"{path}(" in patterns:
             return f"Blocked pattern: '{path}'"
         if _covered(path, self.rules.blocked_imports) or self._blocked_member(module, member):
             return f"Blocked call: '{path}'"
         if _is_private(module, member):
             return f"Blocked private member: '{path}'"
-        if self._is_foreign_module(module, member, path):
+        if _is_foreign_module(module, member, path):
             return f"Blocked import: '{path}'"
         return None
-
-    def is_read_freely(self, path: str) -> bool:
-        """Whether a listed member of a module passes wherever it is read, and is no module itself."""
-        if path in self.rules.passed:
-            return True
-        module, _, member = path.rpartition(".")
-        listed = self.closed and member in FRAME_MEMBERS.get(module, ())
-        if not listed or path in self.watched or self.member_violation(path) is not None:
-            return False
-        self.rules.passed.add(path)
-        return True
 
     def _blocked_member(self, module: str, member: str) -> bool:
         if member in lists.BLOCKED_MEMBERS.get(module, ()):
@@ -143,24 +137,22 @@ class Walk:
         known = name in FRAME_MEMBERS.get(parent, ()) and name[:1].isupper()
         return None if known or name in _VALUES or module in allowed - FRAMES else _NOTHING
 
-    @staticmethod
-    def _is_foreign_module(module: str, member: str, path: str) -> bool:
-        """Whether a standard module is reached through another one that happens to import it."""
-        if module.partition(".")[0] not in lists.MODULES:
-            # Of packages nobody here knows which modules they expose; `requests.os` is `os`.
-            return member in lists.HIDDEN_MODULES
-        if member not in lists.MODULES or (
-            member not in lists.HIDDEN_MODULES and _is_object(module)
-        ):
-            return False
-        return path not in lists.SUBMODULES and module.rpartition(".")[2] != member
-
 
 _NOTHING: frozenset[str] = frozenset()
 _VALUES = frozenset(
     "add multiply maximum minimum logical_and logical_or subtract r_ c_ s_ display mode NaT NA nan pi e default_rng".split()
 )
 """Members whose own members are methods of values."""
+
+
+def _is_foreign_module(module: str, member: str, path: str) -> bool:
+    """Whether a standard module is reached through another one that happens to import it."""
+    if module.partition(".")[0] not in lists.MODULES:
+        # Of packages nobody here knows which modules they expose; `requests.os` is `os`.
+        return member in lists.HIDDEN_MODULES
+    if member not in lists.MODULES or (member not in lists.HIDDEN_MODULES and _is_object(module)):
+        return False
+    return path not in lists.SUBMODULES and module.rpartition(".")[2] != member
 
 
 def _is_object(path: str) -> bool:
@@ -198,10 +190,8 @@ def attribute_violation(name: str) -> Iterator[str]:
 
 def is_refused_attribute(name: str) -> bool:
     """Whether no object's member of that name may be used."""
-    return name in lists.BLOCKED_ATTRIBUTES or (name.startswith("_") and _is_special(name))
-
-
-def _is_special(name: str) -> bool:
-    if name.startswith("__"):
+    if name[:2] == "__":
         return name.endswith("__") and name not in lists.HARMLESS_DUNDERS
-    return _MANGLED.fullmatch(name) is not None
+    return name in lists.BLOCKED_ATTRIBUTES or (
+        name[:1] == "_" and _MANGLED.fullmatch(name) is not None
+    )

@@ -10,10 +10,13 @@ import ast
 from collections import deque
 from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
+from typing import Any
 
 from gatewright.validators.code_source import BadSource
 
-__all__ = ["NAMING", "Names", "folded", "makes_number", "rebound"]
+__all__ = ["FOLDING", "NAMING", "REFERRING", "Names", "folded", "rebound"]
+
+Bindings = list[tuple[str, ast.expr]]
 
 _MOST_FOLLOWED = 50_000
 """Bindings, and paths of each, that are gone through until nothing changes any more; some 20 ms."""
@@ -27,26 +30,26 @@ _NOTHING: frozenset[str] = frozenset()
 
 def folded(node: ast.expr | None, depth: int = 0) -> str | None:
     """The text that an expression always is, or None: constants, `+`, `*`, `join` of constants and f-strings."""
-    if depth > _MAX_DEPTH:
-        return None
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _joined("", [folded(node.left, depth + 1), folded(node.right, depth + 1)])
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return _repeated(node, depth + 1)
+    if type(node) not in FOLDING or depth > _MAX_DEPTH:
+        return None
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Add):
+            return _joined("", (node.left, node.right), depth)
+        return _repeated(node, depth + 1) if isinstance(node.op, ast.Mult) else None
     if isinstance(node, ast.JoinedStr):
-        return _joined("", [folded(part, depth + 1) for part in node.values])
+        return _joined("", node.values, depth)
     if isinstance(node, ast.FormattedValue):
         plain = node.conversion == -1 and node.format_spec is None
         return folded(node.value, depth + 1) if plain else None
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "join"
-    ):
-        return _join(node.func.value, node.args, depth + 1)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _join(node.func, node.args, depth + 1)
     return None
+
+
+FOLDING = frozenset({ast.BinOp, ast.JoinedStr, ast.FormattedValue, ast.Call})
+"""What puts texts together."""
 
 
 def _repeated(node: ast.BinOp, depth: int) -> str | None:
@@ -56,37 +59,36 @@ def _repeated(node: ast.BinOp, depth: int) -> str | None:
     return text * times.value if len(text) * times.value <= _MAX_REPEATED else None
 
 
-def _join(base: ast.expr, args: list[ast.expr], depth: int) -> str | None:
-    between = folded(base, depth)
-    if between is None or len(args) != 1 or not isinstance(args[0], ast.List | ast.Tuple):
+def _join(func: ast.Attribute, args: list[ast.expr], depth: int) -> str | None:
+    if func.attr != "join" or len(args) != 1 or not isinstance(args[0], ast.List | ast.Tuple):
         return None
-    return _joined(between, [folded(part, depth) for part in args[0].elts])
+    between = folded(func.value, depth)
+    return None if between is None else _joined(between, args[0].elts, depth)
 
 
-def _joined(between: str, parts: Iterable[str | None]) -> str | None:
-    texts = list(parts)
-    return None if None in texts else between.join(text for text in texts if text is not None)
-
-
-def makes_number(left: ast.expr, right: ast.expr) -> bool:
-    """Whether two operands are nothing that may be a text known beforehand."""
-    return type(left) in _UNKNOWN and (
-        type(right) in _UNKNOWN or (type(right) is ast.Constant and type(right.value) is not str)
-    )
-
-
-_UNKNOWN = frozenset({ast.Name, ast.Attribute, ast.Subscript})
+def _joined(between: str, parts: Iterable[ast.expr], depth: int) -> str | None:
+    texts = []
+    for part in parts:
+        text = folded(part, depth + 1)
+        if text is None:
+            return None
+        texts.append(text)
+    return between.join(texts)
 
 
 def rebound(tree: ast.Module) -> frozenset[str]:
     """Names of builtins that mean something else for certain: bound by a plain statement at the top."""
     bound: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.ImportFrom) and node.module not in {None, "builtins"}:
-            bound.update(alias.asname or alias.name for alias in node.names)
+        kind = type(node)
+        if kind is ast.ImportFrom and node.module not in {None, "builtins"}:  # type: ignore[attr-defined]
+            bound.update([alias.asname or alias.name for alias in node.names])  # type: ignore[attr-defined]
+        elif kind in _DEFINING:
+            bound.add(node.name)  # type: ignore[attr-defined]
     return frozenset(bound)
+
+
+_DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Names:
@@ -101,9 +103,10 @@ class Names:
         """Modules that are imported, by their dotted names."""
         bindings: list[tuple[str, ast.expr]] = []
         for node in nodes:
-            if type(node) in NAMING:
-                bindings.extend(self._taken(node))
-        if self._known:
+            kind = type(node)
+            if kind in NAMING:
+                bindings += getattr(self, NAMING[kind])(node)
+        if self._known and bindings:
             self._follow(bindings)
         self._found = {}
 
@@ -133,14 +136,6 @@ class Names:
                     is_waiting[one] = True
                     waiting.append(one)
 
-    def _taken(self, node: ast.AST) -> list[tuple[str, ast.expr]]:
-        """Take what an import names; what else binds is left for when all imports are known."""
-        if isinstance(node, ast.Import):
-            self._imports(node)
-        elif isinstance(node, ast.ImportFrom):
-            self._imports_from(node)
-        return _bound(node)
-
     @cached_property
     def known(self) -> frozenset[str]:
         """The names that stand for something."""
@@ -150,35 +145,38 @@ class Names:
         """The names that may stand for one of these."""
         return [name for name, found in self._known.items() if not found.isdisjoint(paths)]
 
+    def ending_in(self, members: Set[str]) -> list[str]:
+        """The names that may stand for a member of a module that is called so."""
+        ends = (
+            (name, path.rpartition(".")[2]) for name in self._known for path in self._known[name]
+        )
+        return [name for name, end in ends if end in members]
+
     def reaches(self, modules: frozenset[str]) -> bool:
         """Whether any name stands for one of these modules or for something in them."""
-        return not self._tops.isdisjoint(modules)
+        return not self.tops.isdisjoint(modules)
 
     @cached_property
-    def _tops(self) -> set[str]:
+    def tops(self) -> set[str]:
+        """Modules of which any name stands for something, by the first part of their names."""
         return {path.partition(".")[0] for paths in self._known.values() for path in paths}
 
     def paths(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
         """Everything that an expression may stand for; empty where it is nothing known."""
-        if depth > _MAX_DEPTH:
+        kind = type(node)
+        if kind is ast.Name:
+            return self._known.get(node.id, _NOTHING)  # type: ignore[union-attr]
+        if kind not in REFERRING or depth > _MAX_DEPTH:
             return _NOTHING
-        if isinstance(node, ast.Name):
-            return self._known.get(node.id, _NOTHING)
         if isinstance(node, ast.Attribute):
             return self._member(node, depth)
-        if isinstance(node, ast.NamedExpr | ast.Await | ast.Starred):
-            return self.paths(node.value, depth + 1)
-        if isinstance(node, ast.IfExp):
-            return self.paths(node.body, depth + 1) | self.paths(node.orelse, depth + 1)
-        if isinstance(node, ast.BoolOp):
-            return frozenset().union(*(self.paths(value, depth + 1) for value in node.values))
-        return _NOTHING
+        return _NOTHING.union(*(self.paths(one, depth + 1) for one in _choices(node)))
 
     def _member(self, node: ast.Attribute, depth: int) -> frozenset[str]:
         found = None if self._found is None else self._found.get(id(node))
         if found is None:
             base = self.paths(node.value, depth + 1)
-            found = frozenset(f"{one}.{node.attr}" for one in base) if base else _NOTHING
+            found = frozenset([f"{one}.{node.attr}" for one in base]) if base else _NOTHING
             # Deep down less is seen than by who asks for the node itself.
             if self._found is not None and not depth:
                 self._found[id(node)] = found
@@ -188,23 +186,32 @@ class Names:
         if paths:
             self._known[name] = self._known.get(name, _NOTHING) | paths
 
-    def _imports(self, node: ast.Import) -> None:
+    def _import(self, node: ast.Import) -> Bindings:
         for alias in node.names:
-            self.modules.add(alias.name)
-            if alias.asname is not None:
-                self._add(alias.asname, frozenset({alias.name}))
-            else:
-                # `import a.b` binds `a`.
-                top = alias.name.partition(".")[0]
-                self.modules.add(top)
-                self._add(top, frozenset({top}))
+            # `import a.b` binds `a`.
+            name = alias.name if alias.asname else alias.name.partition(".")[0]
+            self.modules.update((alias.name, name))
+            self._add(alias.asname or name, frozenset((name,)))
+        return []
 
-    def _imports_from(self, node: ast.ImportFrom) -> None:
+    def _import_from(self, node: ast.ImportFrom) -> Bindings:
         # Relative: whatever it names is part of the same package, and not known here.
-        if node.level or node.module is None:
-            return
-        for alias in node.names:
-            self._add(alias.asname or alias.name, frozenset({f"{node.module}.{alias.name}"}))
+        for alias in node.names if node.module is not None and not node.level else ():
+            self._add(alias.asname or alias.name, frozenset((f"{node.module}.{alias.name}",)))
+        return []
+
+    @staticmethod
+    def _assign(node: Any) -> Bindings:
+        """Names that a statement or expression binds, each with the value, if that may be of interest."""
+        targets: list[Any]
+        if type(node) is ast.withitem:
+            targets, value = [node.optional_vars], node.context_expr
+        else:
+            targets = node.targets if type(node) is ast.Assign else [node.target]
+            value = node.value
+        if type(value) not in REFERRING:
+            return []
+        return [(one.id, value) for one in targets if type(one) is ast.Name]
 
 
 def _short(path: str) -> str:
@@ -214,33 +221,29 @@ def _short(path: str) -> str:
     return f"{path.partition('.')[0]}.{path.rpartition('.')[2]}"
 
 
+def _choices(node: Any) -> list[ast.expr]:
+    """The parts of an expression one of which it stands for."""
+    if type(node) is ast.IfExp:
+        return [node.body, node.orelse]
+    return list(node.values) if type(node) is ast.BoolOp else [node.value]
+
+
 def _mentioned(node: ast.expr, depth: int = 0) -> Iterator[str]:
     """The names that `Names.paths` asks about for an expression."""
-    if depth > _MAX_DEPTH:
-        return
     if isinstance(node, ast.Name):
         yield node.id
-    elif isinstance(node, ast.Attribute | ast.NamedExpr | ast.Await | ast.Starred):
-        yield from _mentioned(node.value, depth + 1)
-    elif isinstance(node, ast.IfExp):
-        yield from _mentioned(node.body, depth + 1)
-        yield from _mentioned(node.orelse, depth + 1)
-    elif isinstance(node, ast.BoolOp):
-        for value in node.values:
-            yield from _mentioned(value, depth + 1)
+    elif type(node) in REFERRING and depth <= _MAX_DEPTH:
+        for one in _choices(node):
+            yield from _mentioned(one, depth + 1)
 
 
-NAMING = frozenset(
-    {ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.withitem}
+REFERRING = frozenset(
+    {ast.Name, ast.Attribute, ast.NamedExpr, ast.Await, ast.Starred, ast.IfExp, ast.BoolOp}
 )
-
-
-def _bound(node: ast.AST) -> list[tuple[str, ast.expr]]:
-    """Names that a statement or expression binds, with the value of each."""
-    if isinstance(node, ast.Assign):
-        return [(one.id, node.value) for one in node.targets if isinstance(one, ast.Name)]
-    if isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-        return [(node.target.id, node.value)] if isinstance(node.target, ast.Name) else []
-    if isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
-        return [(node.optional_vars.id, node.context_expr)]
-    return []
+"""Expressions that may stand for a module or a member of one."""
+NAMING: dict[type[ast.AST], str] = {
+    ast.Import: "_import",
+    ast.ImportFrom: "_import_from",
+    **dict.fromkeys((ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.withitem), "_assign"),
+}
+"""What binds names, and the method that knows what to."""

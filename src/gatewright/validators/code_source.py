@@ -1,8 +1,8 @@
-"""Parses Python source for `code_safety` within limits of size, depth and encoding, and blanks literals and comments.
+"""Parses Python source for `code_safety` within limits of size and encoding, and blanks literals and comments.
 
-A parser is the first thing that hostile source meets, so what stalls it is refused before: length and nesting.
-What overflows it, such as a chain of ten thousand operators, is an ordinary refusal. Comments and the insides of literals are blanked out for that, and for patterns: a pattern
-in a sentence is no code.
+A parser is the first thing that hostile source meets, so what is too long is refused before. What it takes for too deep, such as 200
+brackets or a chain of ten thousand operators, is an ordinary refusal. For patterns, comments and the insides of literals are
+blanked out: a pattern in a sentence is no code.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ __all__ = ["MAX_BYTES", "BadSource", "blanked", "is_disguised", "parsed"]
 
 MAX_BYTES = 100 * 1024
 """No source above this is parsed, whatever a tool allows."""
-
-_MAX_DEPTH = 100
 
 _QUOTES = ("'''", '"""', "'", '"')
 _REST = r"\\?\Z"
@@ -45,9 +43,6 @@ class BadSource(ValueError):  # noqa: N818 - a verdict, not a malfunction
 def parsed(code: str) -> ast.Module:
     """The tree. Raises `BadSource`."""
     _check_text(code)
-    # Blanking is for what has enough brackets to be deep at all.
-    if len(code) > _MAX_DEPTH and sum(map(code.count, "([{")) > _MAX_DEPTH:
-        _check_shape(blanked(code))
     try:
         return _tree(code)
     except (SyntaxError, ValueError) as problem:
@@ -79,14 +74,6 @@ def _check_text(code: str) -> None:
         cookie = _COOKIE.match(line)
         if cookie is not None and cookie[1].lower().replace("_", "-") not in _PLAIN_CODINGS:
             raise BadSource(f"Encoding: {cookie[1][:40]}")
-
-
-def _check_shape(code: str) -> None:
-    depth = 0
-    for bracket in filter("([{}])".__contains__, code):
-        depth += 1 if bracket in "([{" else -1
-        if depth > _MAX_DEPTH:
-            raise BadSource(f"Nesting: deeper than {_MAX_DEPTH}")
 
 
 def is_disguised(code: str) -> bool:

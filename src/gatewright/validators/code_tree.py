@@ -1,4 +1,4 @@
-"""Sorts the nodes of a syntax tree by kind in one walk, for the rules of `code_safety`: each looks only at the kinds that it is about."""
+"""Sorts the nodes of a syntax tree by kind and by name in one walk, for the rules of `code_safety`: each looks only at what it is about."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ class Tree:
 
     def __init__(self, root: ast.AST) -> None:
         self.kinds = kinds = _by_kind(root)
-        """Kind → nodes."""
+        """Kind → nodes, but for names, constants, contexts, operators and imported names."""
         self.names: dict[str, list[ast.Name]] = defaultdict(list)
         self.members: dict[str, list[ast.Attribute]] = defaultdict(list)
         self.calls: dict[str, list[ast.Call]] = defaultdict(list)
         """Calls by the name, or the last part of the name, of what is called; empty for anything else."""
-        for node in kinds.get(ast.Name, ()):
+        constants = kinds.pop(ast.Constant, [])
+        self.texts = [node for node in constants if type(node.value) is str]
+        """Constants that are a text."""
+        for node in kinds.pop(ast.Name, ()):
             self.names[node.id].append(node)
         for node in kinds.get(ast.Attribute, ()):
             self.members[node.attr].append(node)
@@ -46,9 +49,9 @@ class Tree:
         """Whether there is a node of any of these kinds."""
         return not self.kinds.keys().isdisjoint(kinds)
 
-    def called(self, names: frozenset[str] | set[str]) -> Iterator[tuple[str, ast.Call]]:
+    def called(self, names: Set[str]) -> Iterator[tuple[str, ast.Call]]:
         """Calls of what has one of these names, each with the name."""
-        for name in names.intersection(self.calls):
+        for name in names & self.calls.keys():
             for node in self.calls[name]:
                 yield name, node
 
