@@ -302,7 +302,9 @@ class Site:
         person = session.person.id
         if changes.crowded(person):
             raise ApiError(503, "crowded", "too many pages are open", "close some")
-        topics = [one for one in request.query_params.get("topics", "").split(",") if one in TOPICS]
+        asked = request.query_params.get("topics", "")
+        # One page of a browser listens for all of them, whichever screens they show.
+        topics = TOPICS if asked == "all" else [one for one in asked.split(",") if one in TOPICS]
         last = request.headers.get("last-event-id") or request.query_params.get("since", "")
         after = int(last) if last.isascii() and last.isdigit() and len(last) < 20 else None
         stream = changes.events(person, topics, after, lambda: self._parts.sessions.over(session))
