@@ -142,7 +142,8 @@ class Site:
             return api.problem(problem)
         if problem.status == 401:
             return self._to_sign_in(request, problem)
-        values = {"problem": problem, "title": "Not done"}
+        title = "Not found" if problem.status == 404 else "Not done"
+        values = {"problem": problem, "title": title}
         if "hx-request" in request.headers:
             found = self._html("notice.html", values, problem.status)
             found.headers["hx-retarget"] = "#notices"

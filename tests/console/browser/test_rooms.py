@@ -125,3 +125,14 @@ def test_who_comes_and_goes_is_seen_while_the_page_is_open(opened: Open, console
         page.get_by_role("button", name="Leave it").click()
     expect(people).to_have_count(before)
     page.get_by_role("button", name="Leave", exact=True).click()
+
+
+def test_on_a_narrow_screen_the_row_of_screens_shows_where_one_is(opened: Open) -> None:
+    """Also behind a form that was answered with another page."""
+    page = opened("/rooms?topic=deploys", width=390).page
+    here = page.locator("nav.main [aria-current]")
+    expect(here).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Sit down").click()
+    expect(page.get_by_role("button", name="Leave", exact=True)).to_be_visible()
+    expect(here).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Leave", exact=True).click()

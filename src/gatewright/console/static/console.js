@@ -263,9 +263,15 @@ window.setInterval(() => {
 
 // -- on a narrow screen the screens stand in a row that is wider than it
 
-const here = document.querySelector("nav.main [aria-current]");
-const row = document.querySelector("nav.main");
-if (here && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+function showHere() {
+  const here = document.querySelector("nav.main [aria-current]");
+  const row = document.querySelector("nav.main");
+  if (here && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+}
+showHere();
+body.addEventListener("htmx:after:swap", (event) => {
+  if (event.detail.ctx.target === body) showHere(); // a form was answered with another page
+});
 
 // -- copies
 
@@ -302,7 +308,7 @@ let leading = false;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const dialog = document.querySelector("dialog[open]");
-  if (event.target.closest("input, textarea, select, [contenteditable]")) {
+  if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]")) {
     if (event.key === "Escape") event.target.blur();
     return;
   }
