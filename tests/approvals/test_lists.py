@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
+from gatewright.approvals import lists
 from gatewright.approvals.lists import ApprovalLists, Before, Order, Wanted, place_of
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
@@ -116,6 +117,22 @@ def test_earlier_decisions_on_the_like_are_counted(world: World) -> None:
     now = world.ask()
     assert world.lists.before(now) == Before(
         approved=1, denied=1, same_approved=1, same_denied=0, last=101.0
+    )
+
+
+def test_of_very_many_earlier_decisions_the_newest_are_counted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent may have asked ten thousand times in a month, and an open inbox asks each time something changes."""
+    monkeypatch.setattr(lists, "MOST_BEFORE", 3)
+    other = replace(ASKED, arguments_digest="b" * 64)
+    for asked in (ASKED, ASKED, ASKED, other, other):
+        world.now += 100
+        world.store.deny(world.ask(asked).id, by="olga")
+    world.store.approve(world.ask(replace(ASKED, arguments_digest="c" * 64)).id, by="olga")
+    world.now += 100
+    assert world.lists.before(world.ask(other)) == Before(
+        approved=1, denied=3, same_approved=0, same_denied=2, last=600.0
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -15,6 +16,7 @@ from gatewright.access.authority import Authority
 from gatewright.access.grants import Grant
 from gatewright.audit.records import Actor, Subject
 from gatewright.config import load
+from gatewright.console import access_changes
 from gatewright.console.access_changes import AccessChange, AccessChanges
 from gatewright.console.access_table import AccessTable
 from gatewright.console.config_edits import edit as real
@@ -251,6 +253,70 @@ async def test_a_change_whose_asker_has_gone_is_made_to_its_end(
         while not vars(changes)["_undo"]:
             await asyncio.sleep(0.01)
     assert _authority(console).layer.get(change.key, console.clock()) is not None
+
+
+async def test_undoing_gives_no_more_than_there_was(console: Within) -> None:
+    """What allowed a tool as it was once does not allow it as it is now, which nobody has agreed to."""
+    changes, table = _parts(console)
+    authority = _authority(console)
+    made = authority.issue_by("you", Grant("ann", "demo", "add", "allow", "you", 0.0, None, "once"))
+    earlier = msgspec.structs.replace(made, tool_digest="0" * 64)
+    vars(authority)["_issued"].grant(earlier, by="you")
+    assert table.cell("ann", "demo", "add").by != "tool_grant"
+    await changes.save(_change(changes, do="deny"), "me")
+    await changes.undo("me")
+    found = authority.layer.get(earlier.key, console.clock())
+    assert found is not None
+    assert (found.permission, found.tool_digest, found.granted_by) == ("allow", "0" * 64, "you")
+    assert table.cell("ann", "demo", "add").by != "tool_grant"
+
+
+async def test_a_word_that_has_ended_meanwhile_stays_ended(console: Within) -> None:
+    changes, _ = _parts(console)
+    authority = _authority(console)
+    ends = console.clock() + 60
+    authority.issue_by("you", Grant("ann", "demo", "add", "allow", "you", 0.0, ends, "a minute"))
+    change = _change(changes, do="deny")
+    await changes.save(change, "me")
+    console.ahead += 120
+    await changes.undo("me")
+    assert authority.layer.get(change.key, console.clock()) is None
+
+
+async def test_what_cannot_be_issued_any_more_is_said(tmp_path: Path) -> None:
+    """The server was taken out of the file meanwhile: there is nothing to go back to."""
+    async with within(tmp_path, DEMO.partition("[[grants]]")[0]) as console:
+        changes, _ = _parts(console)
+        once = Grant("ann", "demo", "add", "allow", "you", 0.0, None, "once")
+        _authority(console).issue_by("you", once)
+        await changes.save(_change(changes, do="deny"), "me")
+        file = tmp_path / "mgp.toml"
+        file.write_text(f'[storage]\npath = "{tmp_path}/state"\n')
+        await console.gateway.adopt(load(file, environ={"HOME": str(tmp_path)}))
+        with pytest.raises(ApiError) as caught:
+            await changes.undo("me")
+        assert (caught.value.status, "no server" in caught.value.message) == (422, True)
+
+
+async def test_the_version_is_made_out_once_for_all_who_look(
+    console: Within, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be thousands of grants, and each page asks for it."""
+    changes, _ = _parts(console)
+    found = changes.version
+
+    def never(*_: object) -> None:
+        raise AssertionError("all grants were looked at")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(access_changes, "members", never)
+        assert (changes.version, changes.undoable("me")) == (found, "")
+    await changes.save(_change(changes, do="deny"), "me")
+    saved = changes.version
+    file = tmp_path / "mgp.toml"
+    file.write_text(file.read_text().replace(DENIED, ""))
+    await console.gateway.adopt(load(file, environ={"HOME": str(tmp_path)}))
+    assert len({found, saved, changes.version}) == 3
 
 
 def _during(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:

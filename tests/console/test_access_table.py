@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Set
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.access.authority import Authority
 from gatewright.access.grants import Key
+from gatewright.access.policy import grants_of
 from gatewright.call import Caller, Tool
 from gatewright.console import access_table
 from gatewright.console.access_table import AccessTable, Cell, Order
@@ -127,3 +130,25 @@ def test_each_agent_and_each_tool_is_on_one_part(
     assert sorted(down) == sorted({*agents, "*"})
     assert down[-1 if desc else 0] == "*"
     assert sorted(across) == sorted(tools)
+
+
+async def test_of_many_grants_those_about_the_cell_alone_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = "".join(
+        f'[[grants]]\nagent = "a{one}"\nserver = "demo"\ntool = "add"\n' for one in range(50)
+    )
+    async with within(tmp_path, DEMO + others) as console:
+        authority = console.parts.ground.of(Authority)
+        assert authority is not None
+        table = AccessTable(console.parts.ground, authority, console.clock)
+        sizes = []
+
+        def counted(settings: Any) -> Any:
+            sizes.append(len(settings.grants))
+            return grants_of(settings)
+
+        monkeypatch.setattr(access_table, "grants_of", counted)
+        said = [(one.agent, one.tool) for one in table.said("a7", "demo", "add")]
+        assert said == [("*", None), ("a7", "add")]
+        assert sizes == [2]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.console import held_definitions
 from gatewright.console.held_definitions import HeldAsked, HeldDefinition, Looked, held_id
 from gatewright.console.operations import ApiError
 from gatewright.pins.store import Seen
@@ -111,3 +112,24 @@ def test_a_definition_on_a_later_page_can_be_decided_on(world: World) -> None:
     assert (world.held.became(last.id)[1], last.tool) == ("", "t069")
     with pytest.raises(ApiError):
         world.held.page(HeldAsked(after='[1,"a"]'))
+
+
+async def test_whoever_has_an_id_from_anywhere_can_decide(world: World) -> None:
+    """Those that were listed long ago, and those that this process has never listed, were said to be decided on already."""
+    count = held_definitions._KNOWN + 400
+    names = [f"tool {number:05}" for number in range(count)]
+    world.pins.judge("mail", [Seen(one, "{}", "a digest") for one in names], ask_first=True)
+    ids = [held_id("mail", one) for one in names]
+    for at in (0, count // 2, count - 1):
+        assert (await world.held.show(world.asking(ids[at]))).definition.tool == names[at]
+    after, listed = "", list[HeldDefinition]()
+    while after or not listed:
+        page = await world.held.all(world.asking("", HeldAsked(after=after, limit=200)))
+        listed += page.definitions
+        after = page.next
+    assert len(listed) == count + 1
+    for one in listed[1:400:100]:
+        given = Looked(digest=one.digest, comment="no")
+        assert (await world.held.refuse(world.asking(one.id, given))).tool == one.tool
+    assert await status_of(world.held.show(world.asking(held_id("mail", "another")))) == 404
+    assert len(vars(world.held)["_listed"]) <= held_definitions._KNOWN

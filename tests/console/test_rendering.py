@@ -16,6 +16,7 @@ from gatewright.console.rendering import (
     environment,
     foreign,
     line,
+    pieces,
     took,
     when,
 )
@@ -124,3 +125,16 @@ def test_what_arguments_take_grows_with_their_members(member: str) -> None:
         return lines_run(rendering, lambda: arguments(text))
 
     assert lines(400) <= 4.2 * lines(100)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("do this", [("do this", False)]),
+        ("`a b` does; then `c`", [("a b", True), (" does; then ", False), ("c", True)]),
+        ("an odd ` one", [("an odd ", False), (" one", True)]),
+    ],
+)
+def test_what_is_to_be_typed_stands_apart(text: str, found: list[tuple[str, bool]]) -> None:
+    assert pieces(text) == found

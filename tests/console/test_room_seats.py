@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
@@ -56,6 +57,27 @@ async def test_a_place_that_nobody_asks_for_is_given_up(tmp_path: Path) -> None:
         console.ahead += 121
         assert seats.find(OPERATOR, "t") is None
         assert hub.connections() == []
+
+
+async def test_a_place_is_given_up_though_nobody_asks_for_any(tmp_path: Path) -> None:
+    """Whoever has gone asks for nothing: they sat there, and heard, until somebody else opened a room."""
+    async with within(tmp_path, "[rooms]\n") as console:
+        hub, _ = _seats(console)
+        looks: list[Callable[[], None]] = []
+        seats = RoomSeats(hub, console.clock, lambda: None, lambda _, look: looks.append(look))
+        seats.join(OPERATOR, "t")
+        seats.join(VIEWER, "t")
+        console.ahead += 100
+        assert seats.find(VIEWER, "t") is not None
+        for there in (["boss", "eve"], ["eve"], []):
+            (look,) = looks
+            looks.clear()
+            look()
+            assert [one.participantId for one in hub.connections()] == there
+            console.ahead += 30 + 70 * (there == ["eve"])
+        assert not looks
+        seats.join(OPERATOR, "t")
+        assert len(looks) == 1
 
 
 async def test_nobody_is_pushed_out_and_places_are_counted(tmp_path: Path) -> None:

@@ -6,17 +6,19 @@ import asyncio
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import msgspec
 import pytest
 
 from gatewright.console import recent
 from gatewright.console.access_changes import AccessChange, AccessChanges
-from gatewright.console.operations import ApiError
+from gatewright.console.operations import ApiError, Download
 from gatewright.console.recent_calls import CallPage, CallsAsked, RecentCalls
 from gatewright.console.turns import AT_ONCE
 from tests.console.client import Visitor
 from tests.console.in_process import Client, within
-from tests.console.running import eventually
+from tests.console.running import DEMO, eventually
 
 
 def test_nobody_sees_a_page_without_signing_in(stranger: Visitor) -> None:
@@ -192,3 +194,37 @@ async def test_what_only_shows_something_says_that_it_reads(tmp_path: Path) -> N
         for one in vars(console.site)["_operations"]:
             shows = one.summary.partition(" ")[0] in ("Show", "Compare", "List", "Search")
             assert one.in_turn == (shows or one.method == "GET"), one.name
+
+
+STRANGE = ("-1", "1e400", "nan", f"{2**63}", "9" * 400, "\x00", '["a",1]', f'[{"9" * 400},"a"]')
+"""Values that numbers, places and names are asked with by whoever tries what happens."""
+
+
+async def test_whatever_is_asked_for_is_answered_and_breaks_nothing(tmp_path: Path) -> None:
+    """Each member of each query, one after the other: searches by trace, records behind the last number and endless times broke it."""
+    async with within(tmp_path, DEMO + "[rooms]\n") as console:
+        operator = await console.person("operator")
+        asked = [
+            *(
+                (one.path, one.takes)
+                for s in console.screens
+                for one in s.pages
+                if one.method == "GET"
+            ),
+            *(
+                (f"/api/v1{one.path}", one.takes)
+                for one in vars(console.site)["_operations"]
+                if one.method == "GET" and one.gives is not Download
+            ),
+        ]
+        broken = []
+        for path, takes in asked:
+            members = msgspec.structs.fields(takes)
+            usual = {one.name: "x" for one in members if one.required}
+            wanted = [usual, *({**usual, one.name: value} for one in members for value in STRANGE)]
+            for query in wanted:
+                way = f"{re.sub('{[a-z]+}', 'x', path)}?{urlencode(query)}"
+                if (await operator.get(way)).status >= 500:
+                    broken.append(way[:200])
+        assert not broken
+        assert len(asked) > 60

@@ -145,6 +145,14 @@ class Authority:
         self.look(trace_id)
         return made
 
+    def put_back_by(self, by: str, grant: Grant) -> Grant:
+        """Issue a grant that there was before, for the definition that it was given for: the tool may be another one by now. Raises
+        `ValueError`."""
+        granted(grant, self._now.settings, self._now.catalogue())
+        made = self._issued.grant(grant, by=by)
+        self.look()
+        return made
+
     def take_back_by(self, by: str, key: Key, trace_id: str | None = None) -> Grant:
         """As `take_back`, for a person who makes no call. Raises `KeyError`."""
         gone = self._issued.revoke(key, by=by)

@@ -10,8 +10,11 @@ import msgspec
 from gatewright.approvals.request import Approval, approval_of
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["ApprovalLists", "Before", "Order", "Place", "Wanted", "place_of"]
+__all__ = ["MOST_BEFORE", "ApprovalLists", "Before", "Order", "Place", "Wanted", "place_of"]
 
+MOST_BEFORE = 1_000
+"""Of earlier requests in each state that are counted: the newest."""
+_DECIDED = ("approved", "used", "denied", "expired")
 _COLUMNS = ", ".join(Approval.__struct_fields__)
 
 
@@ -49,7 +52,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Before(msgspec.Struct, frozen=True, kw_only=True):
-    """What was decided on calls of the same tool by the same caller, as far as the state has it (a month)."""
+    """What was decided on calls of the same tool by the same caller, as far as the state has it (a month) and by `MOST_BEFORE` at most."""
 
     approved: int = 0
     denied: int = 0
@@ -110,19 +113,17 @@ class ApprovalLists:
 
     def before(self, one: Approval) -> Before:
         """What was decided before on the like of this one."""
+        # By the index, whose rows of one key are in the order in which they came: there may be as many as calls of a month.
+        newest = " UNION ALL ".join(
+            "SELECT * FROM (SELECT id, kind, state, arguments_digest, decided FROM approvals "  # noqa: S608 - constants
+            f"WHERE agent = ?1 AND server = ?2 AND tool = ?3 AND state = '{state}' "
+            "ORDER BY rowid DESC LIMIT ?4)"
+            for state in _DECIDED
+        )
         rows = self._rows.rows(
-            "SELECT state = 'denied', arguments_digest = ?, count(*), max(decided) FROM approvals "
-            "WHERE agent = ? AND kind = ? AND server = ? AND tool = ? AND decided IS NOT NULL AND id <> ? "
-            "GROUP BY state = 'denied', arguments_digest = ?",
-            (
-                one.arguments_digest,
-                one.agent,
-                one.kind,
-                one.server,
-                one.tool,
-                one.id,
-                one.arguments_digest,
-            ),
+            "SELECT state = 'denied', arguments_digest = ?5, count(*), max(decided) "  # noqa: S608 - constants
+            f"FROM ({newest}) WHERE kind = ?6 AND decided IS NOT NULL AND id <> ?7 GROUP BY 1, 2",
+            (one.agent, one.server, one.tool, MOST_BEFORE, one.arguments_digest, one.kind, one.id),
         )
         counts = {(bool(denied), bool(same)): count for denied, same, count, _ in rows}
         return Before(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal
@@ -127,6 +128,8 @@ class AccessChanges:
         self._authority = authority
         self._clock = clock
         self._undo: dict[str, _Undo] = {}
+        self._known: tuple[object, int, str] | None = None
+        """The version, and what it is of: every page asks for it, and there may be thousands of grants."""
         self._file = GrantsFile(ground.audit)
         self._one = asyncio.Lock()
         self._planning = asyncio.Lock()
@@ -137,7 +140,11 @@ class AccessChanges:
     @property
     def version(self) -> str:
         """Changes with every grant that is written or issued, and with none else."""
-        return self._version()
+        grants, changes = self._ground.now.settings.grants, self._authority.layer.changes
+        known = self._known
+        if known is None or known[0] is not grants or known[1] != changes:
+            self._known = known = grants, changes, self._version()
+        return known[2]
 
     def _version(self, *, without: Sequence[Written] = (), more: Sequence[Written] = ()) -> str:
         """That of the table whose file says less, or more."""
@@ -226,10 +233,11 @@ class AccessChanges:
         await self._file.put_in(found.written, by, why)
         try:
             self._check_version(found.version, after)
-            if found.issued is not None:
-                self._authority.issue_by(by, found.issued)
-            elif self._authority.layer.get(found.key, self._clock()) is not None:
-                self._authority.take_back_by(by, found.key)
+            with _said():
+                if found.issued is not None:
+                    self._authority.put_back_by(by, found.issued)
+                elif self._authority.layer.get(found.key, self._clock()) is not None:
+                    self._authority.take_back_by(by, found.key)
         except Exception:
             await self._file.take_back(found.written)
             raise
@@ -279,15 +287,11 @@ class AccessChanges:
         return Grant(agent, server, tool, permission, by, now, expires, change.why.strip())
 
     def _store(self, plan: _Plan, by: str) -> None:
-        try:
+        with _said():
             if plan.issue is not None:
                 self._authority.issue_by(by, plan.issue)
             elif plan.take_back is not None:
                 self._authority.take_back_by(by, plan.take_back.key)
-        except ValueError as problem:
-            raise ApiError(422, "invalid", str(problem)) from None
-        except KeyError:
-            raise ApiError(409, "conflict", "it was taken back meanwhile", "look again") from None
 
     # -- what it would do
 
@@ -330,6 +334,17 @@ class AccessChanges:
         old = judge(settings, issued, calls)
         new = judge(msgspec.structs.replace(settings, grants=kept), after, calls)
         return _compared(old, new, records.count < _RECORDS)
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """What cannot be issued or taken back is an `ApiError`."""
+    try:
+        yield
+    except ValueError as problem:
+        raise ApiError(422, "invalid", str(problem)) from None
+    except KeyError:
+        raise ApiError(409, "conflict", "it was taken back meanwhile", "look again") from None
 
 
 class _Counting:

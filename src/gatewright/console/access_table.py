@@ -174,7 +174,14 @@ class AccessTable:
     def said(self, agent: str, server: str, tool: str | None) -> list[Said]:
         """Every grant that is about this cell: of the agent or of everybody, for the tool or its whole server."""
         settings = self._ground.now.settings
-        written = {one: str(one.granted_by) for one in grants_of(settings) if not one.granted_at}
+        # There may be thousands about other cells.
+        about = tuple(
+            one
+            for one in settings.grants
+            if one.agent in (agent, EVERYBODY) and one.server == server and one.tool in (None, tool)
+        )
+        found = grants_of(msgspec.structs.replace(settings, grants=about))
+        written = {one: str(one.granted_by) for one in found if not one.granted_at}
         words = [*((one, by.removeprefix("config ")) for one, by in written.items())]
         words += [(one, "issued") for one in self.issued()]
         return [

@@ -42,6 +42,8 @@ SHOWN = 12
 STEPS = 200
 _LOOKED_AT = 5_000
 """So many records of one agent are looked through for those of one session."""
+_LARGEST = 2**63 - 1
+"""Number of a record."""
 GAP_S = 5.0
 """A pause that is longer is shown."""
 
@@ -63,7 +65,7 @@ class RunAsked(msgspec.Struct, frozen=True, kw_only=True):
     agent: Text
     session: Text = ""
     """The beginning of the session's id; empty for the calls of an agent that were made in none."""
-    before: Annotated[int, Meta(ge=0)] = 0
+    before: Annotated[int, Meta(ge=0, le=_LARGEST)] = 0
     """Only records with a lower number: the page with earlier ones."""
 
 

@@ -92,7 +92,7 @@ def _around(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
         yield from (Line("same", one) for one in lines)
         return
     yield from (Line("same", one) for one in lines[:head])
-    yield Line("gap", f"{left_out} lines alike")
+    yield Line("gap", "1 line alike" if left_out == 1 else f"{left_out} lines alike")
     yield from (Line("same", one) for one in lines[len(lines) - tail :])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from hashlib import sha256
 from typing import Annotated, Literal
 
@@ -17,6 +17,7 @@ from gatewright.console.operations import ApiError, Asking, Operation, change, s
 from gatewright.console.paging import read_after
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Held, Pin
+from gatewright.transport.slices import in_slices
 
 __all__ = [
     "HeldAsked",
@@ -28,7 +29,9 @@ __all__ = [
     "held_id",
 ]
 
-_MOST = 50
+_ID = "df_"
+_A_STEP = 500
+"""So many are looked through for an id before others have their turn."""
 _PLACE_CHARS = 1900
 """A place in the list names its tool, as far as a URL has room for that."""
 _KNOWN = 4 * 200
@@ -143,10 +146,7 @@ class HeldDefinitions:
         )
         found = [_shown(one) for one in pins[: asked.limit]]
         for one in found:
-            self._listed.pop(one.id, None)
-            self._listed[one.id] = one.server, one.tool
-        while len(self._listed) > _KNOWN:
-            del self._listed[next(iter(self._listed))]
+            self._note(one.id, one.server, one.tool)
         more = _spelled(found[-1]) if len(pins) > asked.limit else ""
         total = self._decisions.undecided_count(asked.server)
         return HeldPage(definitions=found, total=total, next=more)
@@ -161,8 +161,30 @@ class HeldDefinitions:
         server, tool = self._listed[id] if id else (server, tool)
         return Held(since, server, tool)
 
+    async def seek(self, id: str) -> None:
+        """Find one that was not listed lately, so that it is known by its id: whoever comes with it may have it from anywhere. In slices.
+        Raises `StoreError`."""
+        if self._decisions is not None and id.startswith(_ID) and id not in self._listed:
+            await in_slices(self._sought(self._decisions, id))
+
+    def _sought(self, decisions: Decisions, id: str) -> Generator[None, None, None]:
+        after: Held | None = None
+        while pins := decisions.undecided(_A_STEP, after=after):
+            for one in pins:
+                if held_id(one.server, one.tool) == id:
+                    self._note(id, one.server, one.tool)
+                    return
+            after = Held(one.since, one.server, one.tool)
+            yield
+
+    def _note(self, id: str, server: str, tool: str) -> None:
+        self._listed.pop(id, None)
+        self._listed[id] = server, tool
+        while len(self._listed) > _KNOWN:
+            del self._listed[next(iter(self._listed))]
+
     def became(self, id: str) -> tuple[HeldDefinition | None, str]:
-        """One of those that were listed, as it is now, and what became of it in words; empty where it still waits. Raises `StoreError`."""
+        """One of those that are known by their ids (`seek`), as it is now, and what became of it in words; empty where it still waits. Raises `StoreError`."""
         pin = self._pin(id)
         if pin is None:
             return None, "gone"
@@ -176,6 +198,7 @@ class HeldDefinitions:
 
     async def detail(self, id: str) -> HeldDetail:
         """The same. Raises `ApiError`."""
+        await self.seek(id)
         head = self._found(id)
         known = {} if self._decisions is None else self._decisions.some(head.server, [head.tool])
         pin = known.get(head.tool)
@@ -187,7 +210,7 @@ class HeldDefinitions:
     async def accept(self, asking: Asking) -> HeldDefinition:
         """Raises `ApiError`."""
         given: Looked = asking.given
-        return self._decided(
+        return await self._decided(
             asking,
             lambda of, pin: of.accept(
                 pin.server, pin.tool, digest=given.digest, by=asking.person.id
@@ -199,14 +222,17 @@ class HeldDefinitions:
         given: Looked = asking.given
         if not given.comment.strip():
             raise ApiError(422, "no_reason", "a refusal needs a reason", "say why, in a sentence")
-        return self._decided(
+        return await self._decided(
             asking,
             lambda of, pin: of.refuse(
                 pin.server, pin.tool, digest=given.digest, by=asking.person.id, why=given.comment
             ),
         )
 
-    def _decided(self, asking: Asking, decide: Callable[[Decisions, Pin], Pin]) -> HeldDefinition:
+    async def _decided(
+        self, asking: Asking, decide: Callable[[Decisions, Pin], Pin]
+    ) -> HeldDefinition:
+        await self.seek(asking.path["id"])
         pin = self._found(asking.path["id"])
         if self._decisions is None:
             raise _unknown()
@@ -226,18 +252,15 @@ class HeldDefinitions:
         return found
 
     def _pin(self, id: str) -> Pin | None:
-        if self._decisions is None:
+        if self._decisions is None or id not in self._listed:
             return None
-        if id in self._listed:
-            server, tool = self._listed[id]
-            return self._decisions.heads(server, [tool]).get(tool)
-        first = self._decisions.undecided(_MOST)
-        return next((one for one in first if held_id(one.server, one.tool) == id), None)
+        server, tool = self._listed[id]
+        return self._decisions.heads(server, [tool]).get(tool)
 
 
 def held_id(server: str, tool: str) -> str:
     """An id for paths: names of tools may be anything."""
-    return "df_" + sha256(f"{server}\n{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return _ID + sha256(f"{server}\n{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _spelled(one: HeldDefinition) -> str:

@@ -26,6 +26,7 @@ __all__ = [
     "environment",
     "foreign",
     "line",
+    "pieces",
     "since",
     "took",
     "when",
@@ -195,6 +196,12 @@ def curl(call: str, base: str) -> str:
     return f"{line} {shlex.quote(base + path)}"
 
 
+def pieces(text: str) -> list[tuple[str, bool]]:
+    """A sentence, with whether each piece of it stood between backticks and is to be typed."""
+    found = [(piece, number % 2 == 1) for number, piece in enumerate(text.split("`"))]
+    return [one for one in found if one[0]]
+
+
 def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Environment:
     """The templates. `clock` gives Unix seconds, `static` the address of a vendored or own file by its name."""
     made = Environment(
@@ -211,6 +218,7 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
         duration=duration,
         took=took,
         curl=curl,
+        pieces=pieces,
         spelled=spelled,
         when=lambda moment: when(moment, clock()),
         since=lambda moment: since(moment, clock()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -27,8 +28,13 @@ _KEPT = 300
 _CHARS, _PARAMS_CHARS = 2_000, 8_192
 _UNUSED_S = 120.0
 """After so long without a page that asks, a place is given up."""
+_LOOK_S = 30.0
+"""Between two looks at who is still there, while somebody is: whoever has gone asks for nothing any more."""
 _SEATS, _SEATS_EACH = 100, 10
 _DRY_RUN = "dry run of "
+
+Later = Callable[[float, Callable[[], None]], object]
+"""Has something done after so many seconds."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,10 +133,19 @@ class RoomSeat:
 class RoomSeats:
     """Of one gateway. On its event loop."""
 
-    def __init__(self, hub: Hub, clock: Callable[[], float], told: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        clock: Callable[[], float],
+        told: Callable[[], object],
+        later: Later | None = None,
+    ) -> None:
+        """`later` has something done after so many seconds; the running loop where it is left out."""
         self._hub = hub
         self._clock = clock
         self._told = told
+        self._later = later
+        self._looks = False
         self._seats: dict[tuple[str, str], RoomSeat] = {}
 
     def find(self, person: Person, topic: str) -> RoomSeat | None:
@@ -165,6 +180,7 @@ class RoomSeats:
             raise ApiError(403, no.refusal.reason, no.refusal.message) from None
         seat.used = self._clock()
         self._seats[person.id, topic] = seat
+        self._look_later()
         return seat
 
     def leave(self, person: Person, topic: str) -> None:
@@ -172,6 +188,17 @@ class RoomSeats:
         seat = self._seats.pop((person.id, topic), None)
         if seat is not None:
             seat.leave(self._hub)
+
+    def _look_later(self) -> None:
+        if not self._looks:
+            self._looks = True
+            (self._later or asyncio.get_running_loop().call_later)(_LOOK_S, self._look)
+
+    def _look(self) -> None:
+        self._looks = False
+        self._sweep()
+        if self._seats:
+            self._look_later()
 
     def _sweep(self) -> None:
         now = self._clock()

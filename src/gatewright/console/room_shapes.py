@@ -119,8 +119,10 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     topic: str
     joined: bool
     """Whether you sit there."""
+    here: int
+    """How many are there."""
     participants: Mapping[str, Sequence[str]]
-    """Everybody who is there, and what they may send."""
+    """The first of them by name, and what they may send."""
     messages: Sequence[Line]
     proposals: Sequence[ProposalCard]
     rules: Sequence[Rule]

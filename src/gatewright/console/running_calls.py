@@ -26,6 +26,7 @@ __all__ = ["RunningAsked", "RunningCall", "RunningCalls", "RunningPage", "Stoppi
 Text = Annotated[str, Meta(max_length=500)]
 _ASKS = "confirm"
 """The gate in which a call waits for a person."""
+_LONGEST_S = 1e9
 _SHORT = 12
 """So many characters of a session's id name it, as everywhere."""
 
@@ -37,7 +38,7 @@ class RunningAsked(Paged, frozen=True, kw_only=True):
     server: Text = ""
     session: Text = ""
     """The beginning of its id."""
-    least_s: Annotated[float, Meta(ge=0)] = 0.0
+    least_s: Annotated[float, Meta(ge=0, le=_LONGEST_S)] = 0.0
     """Only those that have been where they are for so long."""
     sort: Literal["since", "agent", "server", "tool"] = "since"
 

@@ -215,7 +215,14 @@ class SignIn:
         self._parts.sessions.end_tokens(session.person.id)
         record_sign_in(self._parts, session.person, "signed_out", {})
         answer = Response(status_code=303, headers={"location": "/sign-in"})
-        answer.delete_cookie(self.cookie(request), path="/")
+        # With what it was set with: of a name that begins with `__Host-` browsers take nothing else, also not that it goes.
+        answer.delete_cookie(
+            self.cookie(request),
+            path="/",
+            httponly=True,
+            samesite="strict",
+            secure=self._guard.secure,
+        )
         return answer
 
     def refused(self, request: Request, via: str) -> None:

@@ -142,7 +142,8 @@ class Site:
             return api.problem(problem)
         if problem.status == 401:
             return self._to_sign_in(request, problem)
-        values = {"problem": problem, "title": "Not done"}
+        title = "Not found" if problem.status == 404 else "Not done"
+        values = {"problem": problem, "title": title}
         if "hx-request" in request.headers:
             found = self._html("notice.html", values, problem.status)
             found.headers["hx-retarget"] = "#notices"
@@ -302,7 +303,9 @@ class Site:
         person = session.person.id
         if changes.crowded(person):
             raise ApiError(503, "crowded", "too many pages are open", "close some")
-        topics = [one for one in request.query_params.get("topics", "").split(",") if one in TOPICS]
+        asked = request.query_params.get("topics", "")
+        # One page of a browser listens for all of them, whichever screens they show.
+        topics = TOPICS if asked == "all" else [one for one in asked.split(",") if one in TOPICS]
         last = request.headers.get("last-event-id") or request.query_params.get("since", "")
         after = int(last) if last.isascii() and last.isdigit() and len(last) < 20 else None
         stream = changes.events(person, topics, after, lambda: self._parts.sessions.over(session))

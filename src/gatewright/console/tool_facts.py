@@ -17,6 +17,7 @@ from gatewright.identity.keys import Key
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import LATEST_LEGACY, METHODS
+from gatewright.transport.slices import in_slices
 
 __all__ = ["RISKS", "MayCall", "ToolDetail", "ToolFacts", "ToolRow", "first_line"]
 
@@ -126,10 +127,10 @@ class ToolFacts:
         # The name that agents have for it is that of the view.
         return self._now.servers.catalogue.view("").tools.get(f"{server}/{name}", tool)
 
-    def detail(self, server: str, name: str) -> ToolDetail:
-        """Raises `ApiError`."""
+    async def detail(self, server: str, name: str) -> ToolDetail:
+        """In slices. Raises `ApiError`."""
         tool = self.found(server, name)
-        said = tool.security
+        said, callers = tool.security, await in_slices(self._callers(tool))
         return ToolDetail(
             row=self.row(tool),
             description=words_of(tool),
@@ -144,7 +145,7 @@ class ToolFacts:
             repeatable=tool.repeatable,
             flow=list(said.flow),
             hints=list(said.hints),
-            callers=self._callers(tool),
+            callers=callers,
         )
 
     # -- who may call it
@@ -174,12 +175,13 @@ class ToolFacts:
             inbound, caller, door="console", credential=None, session=None, profile=""
         )
 
-    def _callers(self, tool: Tool) -> list[MayCall]:
+    def _callers(self, tool: Tool) -> Generator[None, None, list[MayCall]]:
         access = self._now.gate("access", Access)
         if access is None:
             return []
         found: list[MayCall] = []
         for agent in self.agents():
+            yield  # to know whom a name means is to look at each key
             caller = self.caller(agent)
             allowed, source, word = access.of_tool(
                 caller, tool.target.server, tool.target.name, tool

@@ -248,3 +248,29 @@ def test_the_order_is_in_the_url_and_holds_while_things_happen(
         expect(page.get_by_role("link", name="server", exact=True)).to_have_attribute(
             "aria-current", "true"
         )
+
+
+def test_what_is_written_in_a_dialog_fits_a_narrow_screen(opened: Open, console: Console) -> None:
+    """The field for a reason was wider than its dialog, which hid the beginning of what stands above it."""
+    page = opened("/inbox", width=390).page
+    with console.calling("demo__write_note", name="a", text="hello"):
+        expect(page.locator("#sum")).to_contain_text("1 waiting")
+        settled(page)
+        page.keyboard.press("d")
+        dialog = page.locator("dialog[open]")
+        dialog.get_by_role("textbox").fill("x" * 300)
+        assert dialog.evaluate("one => one.scrollWidth <= one.clientWidth && one.scrollLeft === 0")
+
+
+def test_keys_go_on_where_a_box_was_ticked_by_mouse(opened: Open, console: Console) -> None:
+    """It has the focus then, and takes no letters: they did nothing."""
+    page = opened("/inbox").page
+    with ExitStack() as calls:
+        for name in ("a", "b"):
+            calls.enter_context(console.calling("demo__write_note", name=name, text="x"))
+        expect(page.locator("#sum")).to_contain_text("2 waiting")
+        for one in range(2):
+            page.locator(".pick").nth(one).click()
+        settled(page)
+        page.keyboard.press("A")
+        expect(page.get_by_role("button", name="Approve 2 once")).to_be_visible()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.console.browser.looks import Opened
 from tests.console.mcp_session import McpSession
@@ -80,6 +80,21 @@ def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> 
     expect(page.get_by_role("complementary", name="One call")).to_be_visible()
     found.check()
     found.shot("live-open")
+
+
+def test_the_chart_asks_for_one_answer_at_a_time(opened: Open) -> None:
+    """Two that were on their way at once brought the same seconds twice."""
+    page = opened("/live").page
+    expect(page.get_by_text("Last minute:")).to_be_visible()
+    held: list[Route] = []
+    page.route("**/api/v1/traffic?*", lambda route: held.append(route))  # noqa: PLW0108 - playwright marks it
+    with page.expect_request("**/api/v1/traffic?*"):
+        pass
+    page.wait_for_timeout(5000)
+    assert len(held) == 1
+    with page.expect_request("**/api/v1/traffic?*"):
+        held[0].continue_()
+    page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_call_that_runs_is_seen_and_stopped_by_keys_and_by_mouse(

@@ -103,3 +103,36 @@ def test_the_key_that_ends_a_reason_rejects(opened: Open, console: Console) -> N
         field.press("Enter")
         assert "not on a Friday" in bot.communicate(timeout=30)[0]
     page.get_by_role("button", name="Leave").click()
+
+
+def test_who_comes_and_goes_is_seen_while_the_page_is_open(opened: Open, console: Console) -> None:
+    """They stood there as they were when the page was made; what is written about one of them stays."""
+    page = opened("/rooms?topic=deploys").page
+    page.get_by_role("button", name="Sit down").click()
+    people = page.locator("#people li")
+    expect(people.filter(has_text="local")).to_have_count(1)
+    before = people.count()
+    with _proposing(console):
+        expect(people).to_have_count(before + 1)
+        expect(page.locator("#here")).to_have_text(f"{before + 1} here")
+        bot = people.filter(has_text="bot")
+        settled(page)
+        bot.get_by_role("button", name="Stop…").click()
+        page.get_by_label("Why? It is recorded.").fill("it lies")
+        with page.expect_response("**/rooms/people?*"):
+            page.evaluate("document.body.dispatchEvent(new CustomEvent('changed-rooms'))")
+        expect(page.get_by_label("Why? It is recorded.")).to_have_value("it lies")
+        page.get_by_role("button", name="Leave it").click()
+    expect(people).to_have_count(before)
+    page.get_by_role("button", name="Leave", exact=True).click()
+
+
+def test_on_a_narrow_screen_the_row_of_screens_shows_where_one_is(opened: Open) -> None:
+    """Also behind a form that was answered with another page."""
+    page = opened("/rooms?topic=deploys", width=390).page
+    here = page.locator("nav.main [aria-current]")
+    expect(here).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Sit down").click()
+    expect(page.get_by_role("button", name="Leave", exact=True)).to_be_visible()
+    expect(here).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Leave", exact=True).click()

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from urllib.parse import quote, urlsplit
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, settled
 from tests.console.client import Visitor
 from tests.console.running import Console, eventually
 
@@ -76,3 +76,56 @@ def test_a_page_whose_session_has_ended_is_led_to_the_sign_in(
     other = opened("/sessions").page
     other.locator("#signed-in").get_by_role("button", name="Sign out").nth(1).click()
     expect(page.locator("#list")).to_have_count(0)
+
+
+def test_more_pages_are_open_than_a_browser_has_connections(opened: Open, console: Console) -> None:
+    """Six streams took all of them, and nothing was sent any more by any page. One page has the stream for all."""
+    found = opened("/inbox")
+    first, context = found.page, found.page.context
+    pages = [first]
+    for _ in range(7):
+        page = context.new_page()
+        page.goto(f"{console.url}/inbox")
+        pages.append(page)
+    for page in pages:
+        expect(page.locator("body[data-listens]")).to_have_count(1)
+    with console.calling("demo__write_note", name="a", text="hello"):
+        for page in pages:
+            expect(page.locator("#sum")).to_contain_text("1 waiting")
+        first.close()  # it had the stream
+        found.page = pages[-1]
+        page = pages[3]
+        settled(page)
+        page.get_by_role("button", name="Approve once").click()
+        for page in pages[1:]:
+            expect(page.locator("#sum")).to_have_text("0 waiting")
+
+
+def test_a_page_that_comes_to_the_stream_of_another_hears_of_what_was_before(
+    opened: Open, console: Console
+) -> None:
+    """Between the making of a page and the moment from which on it hears."""
+    found = opened("/inbox")
+    first, context = found.page, found.page.context
+    expect(first.locator("body[data-listens]")).to_have_count(1)
+    second = context.new_page()
+    late = context.new_page()
+    late.goto(f"{console.url}/inbox")
+    expect(late.locator("body[data-listens]")).to_have_count(1)
+    text = late.content()
+    late.close()
+    with console.calling("demo__write_note", name="a", text="hello"):
+        expect(first.locator("#sum")).to_contain_text("1 waiting")
+
+        def before(route: Route) -> None:
+            """The page as it was made before the call."""
+            if "x-csrf-token" in route.request.headers:
+                route.fulfill(content_type="text/html", body=text)
+            else:
+                route.continue_()
+
+        second.route("**/inbox", before)
+        second.goto(f"{console.url}/inbox")
+        expect(second.locator("#sum")).to_contain_text("1 waiting")
+    first.close()
+    found.page = second

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from gatewright.console.screens.health import pieces
 from tests.console.asking import Api
 from tests.console.in_process import within
 from tests.console.running import DEMO, eventually, running
@@ -56,19 +55,6 @@ def test_the_record_is_verified_in_the_background(api: Api) -> None:
     eventually(lambda: api.get("/health")["chain"] is not None)
     chain = api.get("/health")["chain"]
     assert (chain["last"] > 0, chain["problem"], len(chain["hash"])) == (True, "", 64)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("", []),
-        ("do this", [("do this", False)]),
-        ("`a b` does; then `c`", [("a b", True), (" does; then ", False), ("c", True)]),
-        ("an odd ` one", [("an odd ", False), (" one", True)]),
-    ],
-)
-def test_what_is_to_be_typed_stands_apart(text: str, found: list[tuple[str, bool]]) -> None:
-    assert pieces(text) == found
 
 
 async def test_who_has_the_record_looked_at_stays_in_the_list_that_they_see(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from gatewright.console.paging import url_of
 from gatewright.console.people import Person
 from gatewright.console.screen import Badge, Copies, Page, Screen, View, posted
 
-__all__ = ["Health", "pieces"]
+__all__ = ["Health"]
 
 
 class Health(Screen):
@@ -119,11 +119,4 @@ class Health(Screen):
             "open": [one for one in found.things if one.level != "ok"],
             "well": [one for one in found.things if one.level == "ok"],
             "can_look": self._checks.can_look,
-            "pieces": pieces,
         }
-
-
-def pieces(text: str) -> list[tuple[str, bool]]:
-    """A sentence, with whether each piece of it stood between backticks and is to be typed."""
-    found = [(piece, number % 2 == 1) for number, piece in enumerate(text.split("`"))]
-    return [one for one in found if one[0]]

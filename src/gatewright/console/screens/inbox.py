@@ -112,6 +112,7 @@ class Inbox(Screen):
 
     async def _page(self, asking: Asking) -> View:
         asked, wanted = asking.given, asking.path.get("id", "")
+        await self._held.seek(wanted or asked.open)
         found = list_of(self._details, self._held, replace(asked, open=wanted or asked.open))
         if wanted and not any(one.id == wanted and one.waits for one in found.rows):
             over = {"one": self._queue.get(wanted), "title": "Inbox", "said_of": said_of}
@@ -120,6 +121,7 @@ class Inbox(Screen):
         return View("inbox/page.html", values, _copies(values["detail"], values["held"], asked))
 
     async def _list_part(self, asking: Asking) -> View:
+        await self._held.seek(asking.given.open)
         found = list_of(self._details, self._held, asking.given)
         return View("inbox/list.html", await self._values(found, asking.given))
 

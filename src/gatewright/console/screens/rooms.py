@@ -55,6 +55,7 @@ class Rooms(Screen):
             Page(path="/rooms", power="see", run=self._page, takes=RoomsPage),
             Page(path="/rooms/list", power="see", run=self._list_part, takes=RoomsAsked),
             Page(path="/rooms/part", power="see", run=self._part, takes=RoomQuery),
+            Page(path="/rooms/people", power="see", run=self._people, takes=RoomQuery),
             posted("/rooms/join", form(self.join), RoomQuery, "see"),
             posted("/rooms/leave", form(self.leave), RoomQuery, "see"),
             posted("/rooms/post", form(self.post), RoomMessage, "decide"),
@@ -147,6 +148,7 @@ class Rooms(Screen):
         return Talk(
             topic=topic,
             joined=seat is not None,
+            here=len(members),
             participants={
                 name: one.capabilities.patterns for name, one in sorted(members.items())[:_SHOWN]
             },
@@ -248,12 +250,17 @@ class Rooms(Screen):
     async def _part(self, asking: Asking) -> View:
         return View("rooms/part.html", await self._values(asking))
 
+    async def _people(self, asking: Asking) -> View:
+        """Who is there, and the rules: who comes and goes while the page is open."""
+        return View("rooms/people.html", {**await self._values(asking), "part": True})
+
     async def _values(self, asking: Asking) -> dict[str, Any]:
         talk = await self.talk(asking)
         return {
             "title": "Room",
             "topics": "rooms",
             "talk": talk,
+            "part": False,
             "way": quote(talk.topic, safe=""),
             "own": {name for name in talk.participants if self._is_own(talk.topic, name)},
         }

@@ -135,7 +135,7 @@ class Tools(Screen):
     async def show(self, asking: Asking) -> ToolDetail:
         """Raises `ApiError`."""
         await self._facts.warm()
-        return self._facts.detail(asking.given.server, asking.given.tool)
+        return await self._facts.detail(asking.given.server, asking.given.tool)
 
     async def attempt(self, asking: Asking) -> Trial:
         """Raises `ApiError`."""

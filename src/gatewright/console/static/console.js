@@ -107,44 +107,46 @@ let pause = PAUSE_MS;
 
 let stream = null;
 window.addEventListener("pagehide", () => stream?.close());
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted && topics) listen(); // it was kept as it was, without its stream
+});
 
 function listen() {
   const connection = document.getElementById("connection");
   stream?.close();
-  stream = new EventSource(`/events?topics=${encodeURIComponent(topics)}&since=${body.dataset.since}&key=${encodeURIComponent(csrf)}`);
   let lost = 0;
-  const mine = stream;
-  stream.addEventListener("open", () => {
-    window.clearTimeout(lost);
-    connection.hidden = true;
-    body.dataset.listens = "yes";
-    connection.textContent = LOST;
-    pause = PAUSE_MS;
+  const mine = window.consoleStream(topics.split(",").filter(Boolean), Number(body.dataset.since), csrf, {
+    open() {
+      window.clearTimeout(lost);
+      connection.hidden = true;
+      body.dataset.listens = "yes";
+      connection.textContent = LOST;
+      pause = PAUSE_MS;
+    },
+    lost() {
+      window.clearTimeout(lost);
+      lost = window.setTimeout(() => {
+        connection.hidden = false;
+      }, 500);
+    },
+    refused() {
+      this.lost();
+      window.setTimeout(() => {
+        if (stream === mine) again(mine.url, connection);
+      }, pause);
+      pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+    },
+    over(why) {
+      mine.close();
+      over(why);
+    },
+    changed(number, news) {
+      body.dataset.since = String(number);
+      for (const topic of news) body.dispatchEvent(new CustomEvent(`changed-${topic}`));
+    },
   });
-  stream.addEventListener("error", () => {
-    window.clearTimeout(lost);
-    lost = window.setTimeout(() => {
-      connection.hidden = false;
-    }, 500);
-    // Refused: the browser does not try again by itself.
-    if (mine.readyState !== EventSource.CLOSED || stream !== mine) return;
-    window.setTimeout(() => {
-      if (stream === mine) again(mine.url, connection);
-    }, pause);
-    pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
-  });
-  stream.addEventListener("over", (event) => {
-    mine.close();
-    over(JSON.parse(event.data).why);
-  });
-  stream.addEventListener("changed", (event) => {
-    body.dataset.since = event.lastEventId;
-    for (const topic of JSON.parse(event.data).changed) {
-      body.dispatchEvent(new CustomEvent(`changed-${topic}`));
-    }
-  });
+  stream = mine;
 }
-if (topics) listen();
 
 /** The page is asked for anew where nobody is signed in any more, and for no other reason: what is wrong may be wrong with the next one as well. */
 async function again(url, connection) {
@@ -261,9 +263,15 @@ window.setInterval(() => {
 
 // -- on a narrow screen the screens stand in a row that is wider than it
 
-const here = document.querySelector("nav.main [aria-current]");
-const row = document.querySelector("nav.main");
-if (here && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+function showHere() {
+  const here = document.querySelector("nav.main [aria-current]");
+  const row = document.querySelector("nav.main");
+  if (here && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+}
+showHere();
+body.addEventListener("htmx:after:swap", (event) => {
+  if (event.detail.ctx.target === body) showHere(); // a form was answered with another page
+});
 
 // -- copies
 
@@ -300,7 +308,7 @@ let leading = false;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const dialog = document.querySelector("dialog[open]");
-  if (event.target.closest("input, textarea, select, [contenteditable]")) {
+  if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]")) {
     if (event.key === "Escape") event.target.blur();
     return;
   }
@@ -360,4 +368,5 @@ function move(by) {
 document.addEventListener("DOMContentLoaded", () => {
   performance.mark("interactive");
   body.dataset.ready = "";
+  if (topics) listen(); // before this nothing would fetch what has changed
 });

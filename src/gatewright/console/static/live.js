@@ -134,7 +134,14 @@ function drawn() {
   );
 }
 
+let asking = false; // the seconds behind the last ones would come twice
 async function fetched() {
+  if (asking) return;
+  asking = true;
+  await counted().finally(() => (asking = false));
+}
+
+async function counted() {
   const since = data[0].length ? data[0][data[0].length - 1] + 1 : 0;
   const answer = await fetch(`/api/v1/traffic?since=${since}`, { headers: window.consoleProof() }).catch(() => null);
   if (!answer?.ok) return;
