@@ -34,7 +34,7 @@ MODEL = ("tests/behaviour/test_two_sided.py",)
 ROUTING = (
     "tests/mcp/client/test_server_requests_whose.py tests/mcp/client/test_server_requests.py tests/mcp/client/test_link.py tests/servers/test_server_screen.py "
     "tests/servers/test_elicitation.py tests/servers/test_notifications.py tests/mcp/server/test_client_session.py tests/mcp/server/test_pending_input.py "
-    "tests/behaviour/test_two_sided_routes.py tests/behaviour/test_two_sided_resources.py tests/behaviour/test_two_sided_waits.py tests/behaviour/test_two_sided_rooms.py tests/behaviour/test_two_sided_streams.py tests/behaviour/test_two_sided_listened.py tests/behaviour/test_two_sided_registering.py "
+    "tests/behaviour/test_two_sided_routes.py tests/behaviour/test_two_sided_resources.py tests/behaviour/test_two_sided_waits.py tests/behaviour/test_two_sided_rooms.py tests/behaviour/test_two_sided_streams.py tests/behaviour/test_two_sided_listened.py tests/behaviour/test_two_sided_registering.py tests/behaviour/test_two_sided_tasking.py "
     "tests/behaviour/test_task_places.py"
 ).split()
 """What is quick and no twin of the file may fail as well."""

@@ -10,7 +10,7 @@ import pytest
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_deciding import puts_off
 from tests.behaviour.two_sided_facts import REGISTERED, visible
-from tests.behaviour.two_sided_registering import deregisters, reaches, registers
+from tests.behaviour.two_sided_registering import deregisters, looked, reaches, registers
 from tests.behaviour.two_sided_scene import calls, inside, played, work_of
 from tests.behaviour.two_sided_streaming import finds, sends, subscribes
 
@@ -31,12 +31,33 @@ def test_who_registered_a_server_reaches_it_in_each_session_and_nobody_else_does
     async def act(house: House) -> None:
         assert await registers(house, "lea", server)
         for number in range(4):
-            for name in ("lea", "lou", *OTHERS):
+            for name in ("lea", "lou", "lux", "liz", *OTHERS):
                 await reaches(house, name, server, number)
         assert {asked.who for asked in house.asked.values() if asked.got.get(server)} == {
             "lea",
             "lou",
+            "lux",
+            "liz",
         }
+
+    played(tmp_path, act)
+
+
+def test_whoever_has_no_session_registers_what_stays_and_nothing_else(tmp_path: Path) -> None:
+    async def act(house: House) -> None:
+        assert not await registers(house, "liz", "reg_a")
+        assert await registers(house, "liz", "reg_c")
+        assert await registers(house, "lux", "reg_a")
+        for name in ("liz", "lux", "lea", *OTHERS):
+            await reaches(house, name, "reg_a", 0)
+            await reaches(house, name, "reg_c", 3)
+        await looked(house, ["reg_a"])
+        house.clients["lux"].close()
+        await house.pass_time(1.0)
+        house.leaves("reg_a")
+        house.clients["lux"].connect()
+        await house.rest()
+        await reaches(house, "liz", "reg_c", 1)
 
     played(tmp_path, act)
 
@@ -102,8 +123,8 @@ def test_one_that_stays_is_there_after_a_restart_and_still_its_owners(tmp_path: 
         for server in REGISTERED:
             assert await registers(house, "lea", server)
         await house.restart()
-        assert list(house.joined) == ["reg_b"]
-        for name in ("lou", *OTHERS):
+        assert list(house.joined) == ["reg_b", "reg_c"]
+        for name in ("lou", "lux", "liz", *OTHERS):
             for server in REGISTERED:
                 await reaches(house, name, server, 0)
         assert not await registers(house, "ida", "reg_a")

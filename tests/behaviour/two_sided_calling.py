@@ -10,7 +10,15 @@ from hypothesis.stateful import rule
 
 from gatewright.servers.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client
-from tests.behaviour.two_sided_facts import HOSTS, KINDS, MODERN, SERVERS, Asked, visible
+from tests.behaviour.two_sided_facts import (
+    HOSTS,
+    KINDS,
+    MODERN,
+    SERVERS,
+    TAKES_TASKS,
+    Asked,
+    visible,
+)
 from tests.behaviour.two_sided_offers import LISTS
 from tests.behaviour.two_sided_speaking import LINKS, Speaking, any_work, asking
 from tests.behaviour.two_sided_steps import anything, callers, inside, servers, where, which
@@ -31,7 +39,7 @@ _LED = frozenset(
 )
 """What may reach a server where it is asked as it has to be; rules of their own do that."""
 _HEARD = frozenset({"notifications/roots/list_changed", "notifications/cancelled"})
-TASKING = [name for name, host in HOSTS.items() if host.revision == "2025-11-25"] + ["dan", "eve"]
+TASKING = [name for name, host in HOSTS.items() if host.revision == "2025-11-25"] + [*TAKES_TASKS]
 
 
 class Calling(Speaking):

@@ -26,6 +26,7 @@ from tests.behaviour.two_sided_facts import (
     HOSTS,
     MARK,
     MODERN,
+    TAKES_TASKS,
     Asked,
     Question,
     about,
@@ -41,7 +42,7 @@ __all__ = ["Client", "Sees"]
 
 _CAN: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 _OFFER = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
-_TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+_TASKS: dict[str, Any] = {"io.modelcontextprotocol/tasks": {}}
 
 
 class Sees(Protocol):
@@ -93,6 +94,8 @@ class Client:
         """What was granted to each request to listen."""
         self.open: dict[int, Asked] = {}
         self.asked: list[Question] = []
+        self.answered: list[Question] = []
+        """What it answered by a state, the last ones."""
         self.elicited: set[str] = set()
         self.wants: dict[str, set[str]] = {}
         """What it has subscribed to, and whose that is."""
@@ -153,9 +156,8 @@ class Client:
         """Send one message."""
         said = {"jsonrpc": "2.0", **message}
         if self.modern and "method" in said and "id" in said:
-            can = {**_CAN, **(_TASKS if self.name in ("dan", "eve") else {})}
-            if self.host.mgp:
-                can["extensions"] = {MGP: _OFFER}
+            tasks = _TASKS if self.name in TAKES_TASKS else {}
+            can = {**_CAN, "extensions": {**tasks, **({MGP: _OFFER} if self.host.mgp else {})}}
             meta = {META_VERSION: MODERN, META_CLIENT_CAPABILITIES: can, META_LOG_LEVEL: "debug"}
             params = dict(said.get("params") or {})
             said["params"] = {**params, "_meta": {**params.get("_meta", {}), **meta}}
@@ -282,6 +284,7 @@ class Client:
             asked.sent, asked.parked = asked.sent + 1, False
             given = zip(one.keys, one.puts, strict=True)
             answers = {key: self.words(one.method, put) for key, put in given}
+            self.answered = [*self.answered[-20:], one]
             self.send(asked, requestState=one.state, inputResponses=answers)
         else:
             return None

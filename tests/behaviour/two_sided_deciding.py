@@ -15,6 +15,7 @@ from tests.behaviour.two_sided_calling import TASKING, Calling
 from tests.behaviour.two_sided_facts import HOSTS, WAITS, Asked, visible
 from tests.behaviour.two_sided_speaking import any_work
 from tests.behaviour.two_sided_steps import callers, inside, servers, where, which
+from tests.behaviour.two_sided_waits import Wanted
 
 __all__ = ["Deciding", "puts_off"]
 
@@ -110,6 +111,11 @@ class Deciding(Calling):
     async def _decided(self, one: Approval, word: str) -> None:
         wanted = self.house.known[one.id]
         before = self.house.still(wanted)
+        await self._decides(one, word, wanted, before)
+        for each in before:
+            each.outrun = each.outrun or (each.parked and not each.got)
+
+    async def _decides(self, one: Approval, word: str, wanted: Wanted, before: list[Asked]) -> None:
         edited = f"{wanted.what}-edited" if word == "other" else ""
         self.house.decides(one, yes=word != "no", edited=edited)
         await self.house.rest()

@@ -29,6 +29,7 @@ __all__ = [
     "REGISTERING",
     "SERVERS",
     "SERVER_EXTENSIONS",
+    "TAKES_TASKS",
     "WAITS",
     "Asked",
     "Hosted",
@@ -90,6 +91,8 @@ HOSTS: Mapping[str, Hosted] = {
     "kim": Hosted("jon", MODERN, "http", mgp=True),
     "lea": Hosted("lea", "2025-11-25", mgp=True),
     "lou": Hosted("lea", "2025-11-25", "http", mgp=True),
+    "lux": Hosted("lea", MODERN, profile="whole", mgp=True),
+    "liz": Hosted("lea", MODERN, "http", profile="whole", mgp=True),
     "pat": Hosted("pat", "2025-11-25", "room"),
     "quin": Hosted("quin", "2025-06-18", "room"),
 }
@@ -105,10 +108,13 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
     "evil": {},
     "reg_a": {"mgp": True, "registered": "session"},
     "reg_b": {"mgp": True, "registered": "persistent"},
+    "reg_c": {"era": "modern", "registered": "persistent"},
 }
 """How each is reached; `evil` alone says what it likes, and `imp` what it likes of MGP. Those that are `registered` are while the gateway
 runs, by the agent `lea` alone; until then nobody has them."""
 REGISTERED = tuple(name for name, how in SERVERS.items() if "registered" in how)
+TAKES_TASKS = ("dan", "eve", "lux", "liz")
+"""The clients of 2026-07-28 that declare the extension."""
 PROGRAM = "reg"
 """What agents may register."""
 KINDS = ("tools", "prompts", "resources")
@@ -159,7 +165,7 @@ _NARROW = ("one", "new", "evil")
 
 def _config() -> str:
     text = '[gateway]\nanonymous = "deny"\n[approvals]\napprover = "operator"\n'
-    text += f"[profiles.narrow]\nservers = {json.dumps(_NARROW)}\n"
+    text += f"[profiles.narrow]\nservers = {json.dumps(_NARROW)}\n[profiles.whole]\n"
     text += f'[registration]\nnamespace = "reg_"\ncommands = ["{PROGRAM}"]\n'
     text += 'trust_level = "standard"\nlifetime = "persistent"\n'
     for name, how in SERVERS.items():
@@ -202,7 +208,9 @@ REGISTERING: Mapping[str, tuple[str, ...]] = {agent: _rights(agent) for agent in
 def visible(name: str) -> frozenset[str]:
     """The servers that exist for a client."""
     host = HOSTS[name]
-    return frozenset(_GRANTS[host.agent]) & frozenset(_NARROW if host.profile else SERVERS)
+    return frozenset(_GRANTS[host.agent]) & frozenset(
+        _NARROW if host.profile == "narrow" else SERVERS
+    )
 
 
 class Question(NamedTuple):
@@ -241,6 +249,9 @@ class Asked:
         """On which connection of its client."""
         self.parked = False
         """Whether its caller was answered with a question and has not come back: it goes on, whatever its caller does."""
+        self.outrun = False
+        """Whether the word for which it waited came while it was parked, and it did not run, as one alike did or its server was away: it
+        may have ended, and its caller hears of that once it comes back."""
 
 
 _MARK = re.compile(rf"\b({'|'.join(HOSTS)})-\d+\b")

@@ -25,9 +25,10 @@ from tests.behaviour.two_sided_facts import (
     tasks_told,
     visible,
 )
+from tests.behaviour.two_sided_fates import Fates, Made
 from tests.behaviour.two_sided_mgp import OF_ALL
 from tests.behaviour.two_sided_record import unrecorded
-from tests.behaviour.two_sided_servers import End, Made, Work
+from tests.behaviour.two_sided_servers import End, Work
 from tests.behaviour.two_sided_waits import Waits
 
 __all__ = ["Judge"]
@@ -70,6 +71,7 @@ class Judge(Waits):
         """Agent, method and server of each call that a server got."""
         self.made: list[Made] = []
         """All tasks that servers made, by their numbers."""
+        self.fates = Fates()
         self.links: dict[tuple[str, str], dict[str, set[str]]] = {}
         """By agent and profile: the resources that results named to it, and which servers' results those were."""
         self.pages: dict[str, tuple[str, int]] = {}
@@ -348,7 +350,8 @@ class Judge(Waits):
         state, mark = str(params.get("requestState", "")), params["_meta"][MARK]
         if state and not state.startswith(f"state-of-{name} {mark} "):
             self.fault(f"{name} got a state that it gave for another call", said)
-        self._words(end, said, asked.mark, "".join(puts(state)))
+        put = "".join(puts(state)) or self.fates.put(number)
+        self._words(end, said, asked.mark, put)
         if asked.got[name] == 1:  # what harms nothing is asked again where a connection broke
             self.served[HOSTS[asked.who].agent, method, name] += 1
 

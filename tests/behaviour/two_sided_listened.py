@@ -6,8 +6,9 @@ number of that one, after what was granted; and what is about a call. Over HTTP 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.server.open_call import HANDLE
@@ -16,7 +17,7 @@ from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import KINDS
 from tests.behaviour.two_sided_watched import Watched
 
-__all__ = ["Listened"]
+__all__ = ["Listened", "Stream"]
 
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _UPDATED, _EVENT = "notifications/resources/updated", "notifications/mgp.event"
@@ -29,12 +30,23 @@ _LISTENED = frozenset({_ACKNOWLEDGED, _UPDATED, _EVENT, *_WANTED})
 """What is told to who listens, and not about a call."""
 
 
+class Stream(NamedTuple):
+    """A request to listen of a client, on one of its connections, and something of which it hears: a method, or a resource."""
+
+    who: str
+    times: int
+    ident: Any
+    what: str
+
+
 class Listened(Watched):
     """See the module's text."""
 
     def __init__(self) -> None:
         self.cancelled_by: dict[str, tuple[str, int, int]] = {}
         """By each handle of a call: who was told it, on which connection, and about which request."""
+        self.heard_on: Counter[Stream] = Counter()
+        """How often each request to listen heard of something that was granted to it."""
 
     def judge_listened(self, client: Client, said: Any, stream: int | None) -> None:
         """Look at where a client hears something."""
@@ -69,6 +81,7 @@ class Listened(Watched):
                 self.fault(f"{client.name} was granted what it did not ask for", said)
         elif granted is None or not _of(granted, method, params):
             self.fault(f"{client.name} was told what it was not granted", said)
+        self.heard_on[Stream(client.name, client.times, ident, params.get("uri", method))] += 1
 
     def _handle(self, client: Client, handle: Any, stream: int | None, said: Any) -> None:
         """A call without a session is named by what nobody else was ever told."""

@@ -9,6 +9,7 @@ from gatewright.servers.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import Asked, Question, visible
 from tests.behaviour.two_sided_judge import Judge
+from tests.behaviour.two_sided_listened import Stream
 from tests.behaviour.two_sided_servers import End, Server, Work
 
 __all__ = ["Musts"]
@@ -79,6 +80,25 @@ class Musts(Judge):
         """Somebody has heard once more of what is its own."""
         if self.told[about or who, what] <= before:
             self.fault(f"{who} did not hear of {what}", about)
+
+    def streams(self, client: Client, name: str, what: str) -> dict[Stream, int]:
+        """The requests to listen of a client to which something was granted, by the `name` of that in the answer, and how often each has heard
+        of it."""
+        open_ = {at: one for at, one in client.acks.items() if at in client.open}
+        found = [
+            Stream(client.name, client.times, at, what)
+            for at, one in open_.items()
+            if one.get(name) is True or what in one.get("resourceSubscriptions", ())
+        ]
+        return {one: self.heard_on[one] for one in found}
+
+    def must_hear_on_each(self, before: dict[Stream, int]) -> None:
+        """Each request to listen that is still open has heard once more."""
+        for one, count in before.items():
+            client = self.clients[one.who]
+            stands = client.times == one.times and one.ident in client.open
+            if stands and self.heard_on[one] <= count:
+                self.fault(f"{one.who} did not hear of {one.what} on each of its streams", one)
 
     def must_reach(self, asked: Asked, server: str) -> None:
         """What is listed as a server's leads to it."""

@@ -14,12 +14,12 @@ from tests.behaviour.two_sided_facts import HOSTS, PROGRAM, REGISTERED, SERVER_E
 from tests.behaviour.two_sided_steps import callers, inside, where, which
 from tests.behaviour.two_sided_streaming import Streaming, asks, said
 
-__all__ = ["Registering", "deregisters", "reaches", "registers"]
+__all__ = ["Registering", "deregisters", "looked", "reaches", "registers"]
 
 OWNER = "lea"
 registered = st.sampled_from(REGISTERED)
-registering = st.sampled_from(["lea", "lea", "lou", "lou", "ida", "gus", "kim"])
-"""The owner in two sessions; one with the right to register servers; and two without."""
+registering = st.sampled_from(["lea", "lea", "lou", "lux", "liz", "ida", "gus", "kim"])
+"""The owner in three sessions, and in none (`liz`); one with the right to register servers; and two without."""
 
 
 LOOK_S = 0.3
@@ -39,14 +39,16 @@ async def registers(house: House, who: str, server: str) -> bool:
     """A client registers a server; whether that came to be."""
     lifetime = SERVERS[server]["registered"]
     owner, there = HOSTS[who].agent == OWNER, house.there(server)
-    params = {
+    params: dict[str, Any] = {
         "id": server,
         "command": PROGRAM,
         "transport": "stdio",
-        "mgp": {"extensions": list(SERVER_EXTENSIONS), "trust_level": "standard"},
+        "mgp": {"trust_level": "standard"},
         "justification": "it is needed",
         "lifetime": lifetime,
     }
+    if "mgp" in SERVERS[server]:
+        params["mgp"]["extensions"] = list(SERVER_EXTENSIONS)
     if owner:
         await looked(house, [server])
     asked = asks(house, who, "mgp/discovery/register", params)
@@ -54,7 +56,10 @@ async def registers(house: House, who: str, server: str) -> bool:
     done = bool(said(asked).get("id") == server)
     if done and (there or not owner):
         house.fault(f"{who} registered what is another's, or is there", server)
-    if owner and not there and not done:
+    endless = lifetime == "session" and house.clients[who].sessionless
+    if done and endless:
+        house.fault(f"{who} registered {server} for a session, and has none", params)
+    if owner and not there and not done and not endless:
         house.fault(f"{who} could not register {server}", params)
     if done:
         house.joins(server, who, ends=lifetime == "session")
@@ -110,7 +115,8 @@ class Registering(Streaming):
 
     async def _registers(self, who: str, server: str, number: int) -> None:
         if await registers(self.house, who, server):
-            await reaches(self.house, OWNER if number % 2 else "lou", server, number)
+            others = ["lou", "lux", "liz"]
+            await reaches(self.house, OWNER if number % 2 else others[number % 3], server, number)
 
     @where(lambda house: house.ever)
     @rule(who=registering, server=registered, number=which)

@@ -20,10 +20,11 @@ from gatewright.transport.base import Closed
 from gatewright.transport.http_client import CannotReach, ConnectionBroken, Posted
 from gatewright.transport.memory import MemoryPipe, pair
 from tests.behaviour.two_sided_facts import SERVERS, mark_of
+from tests.behaviour.two_sided_fates import Fates, Made
 from tests.behaviour.two_sided_mgp import Speaks
 from tests.behaviour.two_sided_offers import LISTS, hello, listed
 
-__all__ = ["End", "Made", "Put", "Server", "Watches", "Work"]
+__all__ = ["End", "Put", "Server", "Watches", "Work"]
 
 _AT_ONCE = frozenset(
     {"logging/setLevel", "resources/subscribe", "resources/unsubscribe", "completion/complete"}
@@ -46,16 +47,6 @@ class Put(NamedTuple):
     mark: str
 
 
-class Made(NamedTuple):
-    """A task that a server made: on which connection, under which id, and for which client."""
-
-    end: End
-    ident: str
-    who: str
-    shared: bool
-    """Whether that is the connection of all who share it."""
-
-
 class Watches(Protocol):
     """Who sees what servers get."""
 
@@ -64,6 +55,7 @@ class Watches(Protocol):
 
     made: list[Made]
     """All tasks that were ever made, by their numbers."""
+    fates: Fates
 
     def withdrawn(self, put: str) -> None:
         """A server has taken back what it asked."""
@@ -232,15 +224,24 @@ class End(Speaks):
         found = params.get("taskId")
         if found not in self.tasks:
             return {"error": {"code": -32602, "message": f"by-{self.server.name} no such task"}}
+        number, fates = self.tasks[str(found)], self.server.house.fates
+        fates.got(number, method, params)
+        if method == "tasks/result" and fates.status(number) == "completed":
+            return {"result": fates.result(self.words_of(number))}
         return {"result": {"resultType": "complete", **self.task(str(found))}}
+
+    def words_of(self, number: int) -> str:
+        """The words in which it speaks of a task."""
+        return f"by-{self.server.name} task-of-{self.server.house.made[number].who}.{number}"
 
     def task(self, ident: str) -> dict[str, Any]:
         """One task as it is told of."""
         number = self.tasks[ident]
-        words = f"by-{self.server.name} task-of-{self.server.house.made[number].who}.{number}"
+        words = self.words_of(number)
+        more = self.server.house.fates.told(number, words, modern=self.server.modern)
         told = {"taskId": ident, "status": "working", "ttl": 600_000, "ttlMs": 600_000}
         made = {"createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"}
-        return {**told, **made, "statusMessage": words, "who": words}
+        return {**told, **made, "statusMessage": words, "who": words, **more}
 
     def make_task(self, who: str) -> dict[str, Any]:
         """One more; each connection counts from one, as all servers do."""

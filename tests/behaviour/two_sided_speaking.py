@@ -15,6 +15,7 @@ from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import KINDS, SERVERS
 from tests.behaviour.two_sided_hostile import RESULTS, Hostile
+from tests.behaviour.two_sided_listened import Stream
 from tests.behaviour.two_sided_servers import End, Work
 from tests.behaviour.two_sided_steps import inside, servers, where, which
 
@@ -225,13 +226,18 @@ class Speaking(Hostile):
             for client, own in self.house.holders(end, uri)
             if uri in end.wanted
         ]
+        clients = self.house.clients
+        each = [self.house.streams(clients[name], "", own) for name, own, _ in heard]
         self._updated(end, uri)
-        return self._heard(heard)
+        return self._heard(heard, {at: count for one in each for at, count in one.items()})
 
-    async def _heard(self, heard: list[tuple[str, str, int]]) -> None:
+    async def _heard(
+        self, heard: list[tuple[str, str, int]], each: dict[Stream, int] | None = None
+    ) -> None:
         await self.house.rest()
         for who, what, before in heard:
             self.house.must_hear(who, what, before)
+        self.house.must_hear_on_each(each or {})
 
     @staticmethod
     def _updated(end: End, uri: str) -> None:
@@ -264,9 +270,11 @@ class Speaking(Hostile):
     async def _changed(self, server: str, kind: str) -> None:
         every, what = self.house.listeners(server, kind), f"notifications/{kind}/list_changed"
         heard = [(one.name, what, self.house.told[one.name, what]) for one in every]
+        modern = [one for one in every if one.modern]
+        each = [self.house.streams(one, f"{kind}ListChanged", what) for one in modern]
         await self.house.rest()
         await self.house.pass_time(1.5)
-        await self._heard(heard)
+        await self._heard(heard, {at: count for one in each for at, count in one.items()})
 
     @rule(server=servers, again=which)
     @inside

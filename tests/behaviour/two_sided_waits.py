@@ -164,6 +164,8 @@ class Waits(Told):
         client = self.clients[asked.who]
         if asked.got or asked.gone or asked.times != client.times or self.has_gone(asked):
             return False
+        if asked.parked and asked.outrun:
+            return False
         mine = [one for one, held in self.held.items() if held.mark == asked.mark]
         if not mine:
             return asked in client.open.values() and self.now() - asked.at < _HOLD_S

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome, Refusal
+from gatewright.mcp.wire import jsonrpc
 from gatewright.redaction.filter import AT_ONCE, Redact, Rules
 from gatewright.secret_scanning import Clean, Redactor, Stream, json_text
 from gatewright.secret_scanning.chunks import CHUNK
@@ -187,3 +188,23 @@ def test_what_a_server_says_outside_a_call_has_a_bounded_number_of_places_to_loo
     assert (found is None) == ("at most 512 places that look like secrets" in caplog.text)
     assert size < 2_000 or found is None
     assert "abcd1234" not in str(found)
+
+
+async def test_a_large_event_is_spelled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time is a piece of one turn, and of the text of each chunk with much beside its text."""
+    spelled, real = list[int](), jsonrpc.encode
+
+    def encode(value: object) -> bytes:
+        spelled.append(1)
+        return real(value)
+
+    looked = Looked(monkeypatch)
+    redact = Redact(Rules(SECRETS), looked)
+    monkeypatch.setattr(jsonrpc, "encode", encode)
+    said = {"content": {"type": "data", "value": [[["password: of nobody"]]] * AT_ONCE}}
+    found = redact.event(a_call(), Event(CHUNK, said))
+    assert isinstance(found, Awaitable)
+    passed = await found
+    assert passed is not None
+    assert passed.params == said
+    assert len(spelled) == looked.beside == 1

@@ -172,7 +172,7 @@ class Redact:
         if not redactor.worth_a_look(params):
             return event
         if self._beside is not None and _is_long(redactor, params):
-            return self._large_event(call, event, redactor, self._beside)
+            return self._large_event(call, event, redactor, self._beside, (params, handle))
         clean = redactor.json(params)
         if not clean.rules:
             return event
@@ -180,10 +180,15 @@ class Redact:
         return Event(event.method, {**jsonrpc.decode(clean.text), **handle})
 
     async def _large_event(
-        self, call: Call, event: Event, redactor: Redactor, beside: Cleaning
+        self,
+        call: Call,
+        event: Event,
+        redactor: Redactor,
+        beside: Cleaning,
+        said: tuple[bytes, dict[str, Any]],
     ) -> Event | None:
-        """One that cannot be cleaned is not passed on, and the log says so."""
-        text, handle = _text(event.method, event.params)
+        """One that cannot be cleaned is not passed on, and the log says so. `said` is what it says as text, and its handles."""
+        text, handle = said
         found = await beside.clean(call, redactor, text, report=False)
         if isinstance(found, Failure):
             log.warning("call %s: %s was not passed on: %s", call.id, event.method, found.message)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.mcp.wire.json_bounds import Limits, flaw_of
+from gatewright.mcp.wire import json_bounds
+from gatewright.mcp.wire.json_bounds import Limits, _is_shallow, flaw_of
 
 SMALL = Limits(depth=4, keys=6, values=12)
 TEXTS = st.text(st.sampled_from('a,:{}[]"\\'), max_size=6)
@@ -69,3 +70,48 @@ def test_integers_are_bounded_because_to_read_them_takes_the_square(sign: str) -
 def test_long_decimals_and_digits_in_a_text_are_no_integers() -> None:
     for text in ("0." + "1" * 5000, '"' + "7" * 5000 + '"', "1e400", "[" + "1e308," * 999 + "0]"):
         assert flaw_of(f'{{"x":{text}}}'.encode(), Limits()) == ""
+
+
+@given(VALUES, st.integers(0, 12))
+def test_what_is_counted_as_shallow_is_no_deeper(value: Any, most: int) -> None:
+    """Brackets in texts and in names are none, and no level is left out."""
+    text = json.dumps([value]).encode()
+    if _is_shallow(text, most):
+        assert height([value]) <= most
+    assert _is_shallow(text, 64)
+
+
+def height(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, dict | list) + max(map(height, parts), default=0)
+
+
+@pytest.mark.parametrize("levels", [7, 8, 9, 60, 63, 64, 65, 66, 200])
+@pytest.mark.parametrize("beside", ["", "[],", "{},", '"]",'])
+def test_a_nest_is_judged_as_deep_as_it_is(levels: int, beside: str) -> None:
+    text = ("[" + beside) * levels + "1" + "]" * levels
+    assert (_is_shallow(text.encode(), 64) and levels > 64) is False
+    found = flaw_of(b'{"a":%b}' % text.encode(), Limits(depth=65))
+    assert ("deeper" in found) is (levels + 1 > 65)
+
+
+@pytest.mark.parametrize("kind", ["deep", "rows"])
+def test_rows_and_deep_nests_within_bounds_are_not_decoded_to_be_counted(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Work that is done in one turn of the loop, and again when they are read: none of it makes a value."""
+    counts = list[int]()
+
+    def counted_(level: list[Any], limits: Limits) -> str:
+        counts.append(len(level))
+        return ""
+
+    monkeypatch.setattr(json_bounds, "_counted", counted_)
+    deep: Any = 1
+    for _ in range(60):
+        deep = [deep]
+    value = [deep] * 300 if kind == "deep" else [{"a": 1}] * 6000
+    assert flaw_of(json.dumps({"content": {"value": value}}).encode(), Limits()) == ""
+    assert counts == []
+    assert flaw_of(json.dumps([[[[[[deep]]]]]]).encode(), Limits()) == ""
+    assert counts == [1]  # of so many levels only the exact count can tell

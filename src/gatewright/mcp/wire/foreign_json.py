@@ -37,6 +37,7 @@ __all__ = [
     "heavy",
     "members_named",
     "names",
+    "without_strings",
 ]
 
 MOST_MEMBERS = 10_000
@@ -144,7 +145,7 @@ def heavy(data: bytes, most_ns: int = MOST_NS) -> str:
     a short one. What this finds nothing in, `decode` takes."""
     if len(data) <= _SMALL or _estimate(data, data) <= most_ns:
         return ""
-    bare = _outside(data) if len(data) <= _MIB else None
+    bare = without_strings(data) if len(data) <= _MIB else None
     if bare is not None and _estimate(data, bare) <= most_ns:
         return ""
     return f"has more values than are read at once ({len(data)} bytes; decimals count for many)"
@@ -172,7 +173,7 @@ def _judged(text: bytes) -> Any:
     return _calmly(_read, text)
 
 
-def _outside(text: bytes) -> bytes | None:
+def without_strings(text: bytes) -> bytes | None:
     """The text without what its strings say; None where it has too many of them."""
     # Pairs of backslashes first: then one before a quote escapes it, and every quote that is left begins or ends a string.
     if text.find(b"\\") >= 0:
