@@ -1,4 +1,4 @@
-"""Clients of databases read where what they ask reads; lines of other programs that show secrets, or never end, are refused."""
+"""Clients of databases read where what they ask reads."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.validators import database_clients, readonly
-from gatewright.validators.database_clients import CLIENTS, DIFFS, refused_line
-from gatewright.validators.shell_syntax import Word
+from gatewright.validators.database_clients import CLIENTS
 
 _EXAMPLES = tomllib.loads(Path(database_clients.__file__).with_name("clients.toml").read_text())["examples"]  # fmt: skip
 
@@ -44,13 +43,6 @@ def test_the_rule_says_why(line: str, rule: str) -> None:
 @pytest.mark.parametrize("name", CLIENTS)
 @pytest.mark.parametrize("option", ["-f", "--file=x", "-o", "--output=x", "--init-command=x", "--eval", "--pager=x"])  # fmt: skip
 def test_no_option_leads_elsewhere(name: str, option: str) -> None:
-    check = CLIENTS[name].check
-    assert check is not None
     asked = {"redis-cli": ["ping"], "psql": ["-c", "select 1"]}.get(name, ["-e", "select 1"])
-    assert check([Word(one, bare=False) for one in asked]) is None
-    assert check([Word(one, bare=False) for one in [option, *asked]]) is not None
-
-
-def test_a_program_that_is_not_in_the_table_is_nobodys_concern() -> None:
-    assert refused_line("ls", ["-f"]) is None
-    assert DIFFS.check is not None
+    assert CLIENTS[name]([name, *asked]) is None
+    assert CLIENTS[name]([name, option, *asked]) is not None

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from gatewright.validators.options import BadOptions
 from gatewright.validators.registry import checks_for
-from gatewright.validators.sandbox import Value, command_rule, prepare
-from gatewright.validators.shell_syntax import read
+from gatewright.validators.sandbox import Value, prepare
 
 
 def rule(line: Any, **options: Any) -> str | None:
@@ -182,11 +181,6 @@ def test_the_strict_mode_judges_all_arguments_together() -> None:
 def test_options_that_cannot_be_used_are_an_error(options: dict[str, Any]) -> None:
     with pytest.raises(BadOptions):
         prepare(options)
-
-
-def test_a_command_by_itself_can_be_judged() -> None:
-    (words,) = read("ls -la", pipes=False)
-    assert command_rule(words) is None
 
 
 @given(

@@ -51,7 +51,7 @@ def test_what_is_known_of_a_line_stands_for_its_variables() -> None:
 @pytest.mark.parametrize(
     "line",
     ["", "a $X", "a `b`", "a $(b; c)", "a >(b)", "for PATH in b; do c; done", "while a; do b; done", "f() { a; }", "a <<E\nb\nE", "case a in b) c;; esac",
-     "a 'b\nc'", "a\x00b", "a" * (MAX_BYTES + 1), "a;" * 400, "declare -x A=1", "a <<< b", "(" * 40 + "a" + ")" * 40],
+     "a 'b\nc'", "a\x00b", "a" * (MAX_BYTES + 1), "a;" * 400, "declare -x A=1", "a <<< b <<< $X", "(" * 40 + "a" + ")" * 40],
 )  # fmt: skip
 def test_every_other_construct_is_refused(line: str) -> None:
     with pytest.raises(Unacceptable):

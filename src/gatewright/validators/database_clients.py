@@ -1,4 +1,4 @@
-"""Judges command lines of `psql`, `mysql` and `redis-cli` by what they ask, and lines of other programs that show secrets or never end.
+"""Judges command lines of `psql`, `mysql` and `redis-cli` by what they ask.
 
 A client reads where each statement of its command line reads, and no option leads into a file, a program or a session without end.
 The lists are `clients.toml`.
@@ -7,40 +7,15 @@ The lists are `clients.toml`.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gatewright.patterns import DOTALL, Pattern
-from gatewright.validators.shell_options import Program
-from gatewright.validators.shell_syntax import Word
 
-__all__ = ["CLIENTS", "DIFFS", "refused_line"]
+__all__ = ["CLIENTS"]
 
 _DATA = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))
-_REFUSED = [
-    (
-        row["program"],
-        row["rule"],
-        Pattern(row["line"], DOTALL),
-        Pattern(row["unless"], DOTALL) if "unless" in row else None,
-    )
-    for row in _DATA["refused"]
-]
-_PROGRAMS = frozenset(row[0] for row in _REFUSED)
-
-
-def refused_line(program: str, texts: Sequence[str]) -> str | None:
-    """What speaks against a line of a program that is allowed otherwise, by the words behind its name: a rule's name, or None."""
-    if program not in _PROGRAMS:
-        return None
-    line = " ".join(texts)
-    for name, rule, pattern, unless in _REFUSED:
-        if name == program and pattern.fits(line) and not (unless and unless.fits(line)):
-            return str(rule)
-    return None
-
-
 _META_SECRET = Pattern(_DATA["psql"]["meta_secret"], DOTALL)
 
 
@@ -59,9 +34,9 @@ class _Sql:
         self._meta = Pattern(row["meta"]) if "meta" in row else None
         self._attached = Pattern(row["attached"]) if "attached" in row else None
 
-    def rule(self, words: Sequence[Word]) -> str | None:
-        """What speaks against the words behind the program."""
-        texts = [word.text for word in words]
+    def rule(self, words: Sequence[str]) -> str | None:
+        """What speaks against a command by its words, the program first."""
+        texts = list(words[1:])
         if texts in (["--version"], ["-V"], ["--help"]):
             return None
         found = list(self._options(texts))
@@ -109,10 +84,10 @@ class _Sql:
             yield "", ""
 
 
-def _redis(words: Sequence[Word]) -> str | None:
+def _redis(words: Sequence[str]) -> str | None:
     row: Mapping[str, Any] = _DATA["redis"]
     valued, plain = row["valued"].split(), row["plain"].split()
-    rest = [word.text for word in words]
+    rest = list(words[1:])
     if rest in (["--version"], ["-v"], ["--help"]):
         return None
     alone = False
@@ -132,26 +107,9 @@ def _redis(words: Sequence[Word]) -> str | None:
     return None if first in row["commands"].split() else "subcommand"
 
 
-def _diff(words: Sequence[Word]) -> str | None:
-    """`kubectl diff` of files that are here: the server only tries them."""
-    texts = [word.text for word in words]
-    files = [one for one in texts if not one.startswith("-")]
-    known = all(_DIFF.fits(one) for one in texts if one.startswith("-"))
-    return None if known and files and not any("://" in one for one in texts) else "option"
-
-
-_DIFF = Pattern(
-    r"-[fRkn]|--(?:filename|recursive|kustomize|namespace|server-side|show-managed-fields|selector|context)(?:=.*)?|-l"
-)
-
-CLIENTS: Mapping[str, Program] = {
-    "psql": Program(check=_Sql(_DATA["psql"], "postgres", "c command").rule),
-    **dict.fromkeys(
-        ("mysql", "mariadb"), Program(check=_Sql(_DATA["mysql"], "mysql", "e execute").rule)
-    ),
-    "redis-cli": Program(check=_redis),
+CLIENTS: Mapping[str, Callable[[Sequence[str]], str | None]] = {
+    "psql": _Sql(_DATA["psql"], "postgres", "c command").rule,
+    **dict.fromkeys(("mysql", "mariadb"), _Sql(_DATA["mysql"], "mysql", "e execute").rule),
+    "redis-cli": _redis,
 }
-"""Programs by their names."""
-
-DIFFS = Program(check=_diff)
-"""`kubectl diff`."""
+"""What speaks against a command of each client by its words: a rule's name, or None."""

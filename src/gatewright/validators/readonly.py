@@ -8,7 +8,7 @@ its first word makes it, and has to be harmless as that.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -18,11 +18,13 @@ from gatewright.patterns import DOTALL, IGNORECASE, Pattern, words_of
 from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
-from gatewright.validators.database_clients import CLIENTS, DIFFS, refused_line
+from gatewright.validators.database_clients import CLIENTS
 from gatewright.validators.options import BadOptions, read_options
-from gatewright.validators.shell_options import Program
-from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
-from gatewright.validators.shell_syntax import Unacceptable, Word, read
+from gatewright.validators.shell.modes import Asked, Asking, reading_line
+from gatewright.validators.shell.names import program_name
+from gatewright.validators.shell.words import Refused
+from gatewright.validators.shell_lists import Command, Step, read_list
+from gatewright.validators.shell_syntax import Unacceptable, Word
 
 __all__ = ["Options", "Part", "ReadOnly", "prepare", "writes_by_name"]
 
@@ -141,6 +143,8 @@ class ReadOnly:
 
     def __init__(self, options: Options, tool: str) -> None:
         self._dialect = options.dialect
+        # The table is read here, and not in the middle of somebody's call.
+        self._reader = Asking(_ASKED)
         self._writes = not options.trust_name and writes_by_name(tool)
         self._word_keys = (
             _SEARCH_KEYS if not options.dialect and _searches(tool) else frozenset[str]()
@@ -151,7 +155,7 @@ class ReadOnly:
         if isinstance(value, Part):
             rule = self._part_rule(value)
         elif isinstance(value, list):
-            rule = _command_rule(value)
+            rule = self._command_rule(value)
         else:
             rule = self._text_rule(value) if isinstance(value, str) else "no_text"
         return (
@@ -196,9 +200,24 @@ class ReadOnly:
         return self._loose_rule(part.text)
 
     def _text_rule(self, text: str) -> str | None:
-        if text.split(maxsplit=1)[:1] and program_name(text.split(maxsplit=1)[0]) in _COMMANDS:
-            return _command_rule(text)
-        return self._sql(text)
+        return self._command_rule(text) if self._is_command(text) else self._sql(text)
+
+    def _is_command(self, text: str) -> bool:
+        found = _FIRST_WORD.match(text.encode(errors="replace").decode())
+        first, rest = (found[1], found[2]) if found is not None else ("", "")
+        if first.casefold() in _OF_SQL:
+            return False
+        return self._reader.knows(program_name(first)) or (rest != "" and _STARTS.fits(first))
+
+    def _command_rule(self, value: str | list[Any]) -> str | None:
+        try:
+            steps = read_list(value) if isinstance(value, str) else [Step([Command(_argv(value))])]
+            reading_line(self._reader).judge(steps)
+        except Unacceptable:
+            return "unknown_statement"
+        except Refused as problem:
+            return problem.rule if problem.rule in _SAY else "unknown_statement"
+        return None
 
     def _search_rule(self, text: str) -> str | None:
         """Words that are searched for, unless they begin as a statement and go on as one."""
@@ -270,78 +289,14 @@ def _begins(word: str) -> bool:
     return word.casefold() in FIRST_WORDS
 
 
-def _fetch(words: Sequence[Word]) -> str | None:
-    """`curl` that only gets: its options are few, and none sends, keeps or reads a file."""
-    texts = iter(word.text for word in words)
-    for text in texts:
-        valued = _FETCH_VALUED.fullmatch(text)
-        if valued is not None:
-            value = valued["more"] or valued["rest"] or next(texts, "")
-            allowed = _FETCH_VALUES.get(valued["letter"] or valued["name"], _fetch_value)
-            if not allowed(value):
-                return "option"
-        elif text.startswith("-") and not _FETCH_PLAIN.fits(text):
-            return "option"
-    return None
-
-
-_FETCH_VALUED = Pattern(
-    r"-[sSfLikIvG46]*(?P<letter>[XHAmewour])(?P<more>.*)|"
-    r"--(?P<name>request|header|user-agent|max-time|connect-timeout|referer|retry|write-out|output|user|range|url|"
-    r"max-redirs)(?:=(?P<rest>.*))?",
-    DOTALL,
-)
-_FETCH_VERBS = frozenset({"GET", "HEAD", "OPTIONS"})
-_FETCH_OUTPUTS = frozenset({"-", "/dev/null"})
-
-
-def _fetch_value(value: str) -> bool:
-    """A value. With an `@` before it, some would be read from a file."""
-    return value != "" and not value.startswith("@")
-
-
-def _fetch_report(value: str) -> bool:
-    return not value.startswith("@") and "%output" not in value
-
-
-_FETCH_VALUES: Mapping[str, Callable[[str], bool]] = {
-    "X": _FETCH_VERBS.__contains__,
-    "request": _FETCH_VERBS.__contains__,
-    "o": _FETCH_OUTPUTS.__contains__,
-    "output": _FETCH_OUTPUTS.__contains__,
-    "w": _fetch_report,
-    "write-out": _fetch_report,
-}
-_FETCH_PLAIN = Pattern(
-    r"-[sSfLikIvG46]+|--(silent|show-error|fail|location|include|insecure|head|verbose|get|compressed|ipv4|ipv6|http1.1|http2)"
-)
-_WGET = Pattern(r"-q?O-|-[qS]+|-nv|--(spider|quiet|no-verbose|server-response|output-document=-)")
-
-
-def _wget(words: Sequence[Word]) -> str | None:
-    """`wget` that keeps nothing: its output is standard output, or it only looks."""
-    line = " ".join(word.text for word in words).replace("-O - ", "-O- ")
-    options = [text for text in line.split() if text.startswith("-")]
-    kept = not any(one in {"--spider", "-O-", "-qO-", "--output-document=-"} for one in options)
-    return None if not kept and all(map(_WGET.fits, options)) else "option"
-
-
-def _cloud(name: str) -> Program:
-    """A command of a cloud's tool that only reads."""
-    return Program(check=lambda words: cloud_rule([name, *(word.text for word in words)]))
-
-
-_COMMANDS = {
-    **PROGRAMS,
-    "curl": Program(check=_fetch),
-    "wget": Program(check=_wget),
-    **{name: _cloud(name) for name in CLOUD},
-    **CLIENTS,
-    "kubectl": PROGRAMS["kubectl"]._replace(
-        subs={**(PROGRAMS["kubectl"].subs or {}), "diff": DIFFS}
-    ),
-}
-"""What reads is more here than in the sandbox, which also keeps the network closed."""
+_ASKED: Mapping[str, Asked] = {**dict.fromkeys(CLOUD, cloud_rule), **CLIENTS}
+"""Programs of which their own tables say whether a command reads."""
+_FIRST_WORD = re2.compile(r"(?s)\s*([^\s;&|<>()]+)(.?)")
+"""The word with which a line begins, and whether something follows."""
+_OF_SQL = frozenset("exec open reset set".split())
+"""Words of a shell with which a statement may begin as well: they are read as the latter."""
+_STARTS = Pattern(r"(?:[A-Za-z_]\w*=\S*|for|if|while|\[)", DOTALL)
+"""How a line of a shell begins that names no program."""
 
 
 def _verb_rule(text: str) -> str | None:
@@ -351,20 +306,6 @@ def _verb_rule(text: str) -> str | None:
     if (words and words[0] in _WRITE) or text.strip().casefold() in _HTTP_WRITING:
         return "write_verb"
     return "write_verb" if _WRITE_MODE.fits(text) else None
-
-
-def _command_rule(value: str | list[Any]) -> str | None:
-    try:
-        commands = read(value, pipes=True) if isinstance(value, str) else [_argv(value)]
-    except Unacceptable:
-        return "unknown_statement"
-    return next((rule for words in commands if (rule := _one_command_rule(words))), None)
-
-
-def _one_command_rule(words: Sequence[Word]) -> str | None:
-    texts = [word.text for word in words]
-    rule = program_rule(words, _COMMANDS) or refused_line(program_name(texts[0]), texts[1:])
-    return None if rule is None else rule if rule in _SAY else "unknown_statement"
 
 
 def _argv(value: list[Any]) -> list[Word]:

@@ -13,35 +13,24 @@ not contain anything that a shell could read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
 
-from gatewright.patterns import DOTALL, Pattern
+from gatewright.patterns import Pattern
 from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
 from gatewright.validators.shell.line import Line
+from gatewright.validators.shell.modes import Denying, denying_line
 from gatewright.validators.shell.reading import Reader
 from gatewright.validators.shell.table import Table
 from gatewright.validators.shell.words import Refused
-from gatewright.validators.shell_builds import BUILDING
-from gatewright.validators.shell_files import begins_with_pattern, names_sensitive_file
 from gatewright.validators.shell_lists import Command, Step, read_list
-from gatewright.validators.shell_options import Program
-from gatewright.validators.shell_pipes import pipe_rule
-from gatewright.validators.shell_programs import (
-    PROGRAMS,
-    program_name,
-    program_rule,
-    starts_too_many,
-)
-from gatewright.validators.shell_runners import known_as
-from gatewright.validators.shell_strict import DANGEROUS, SENTENCES, strict, strict_rule, text_rule
+from gatewright.validators.shell_strict import SENTENCES, strict, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
 
-__all__ = ["Options", "Sandbox", "Value", "command_rule", "prepare"]
+__all__ = ["Options", "Sandbox", "Value", "prepare"]
 
 Mode = Literal["allow-list", "deny-list", "strict"]
 Allowed = Literal["inspect", "develop", "reads", "network", "environment", "endless"]
@@ -111,10 +100,8 @@ class Sandbox:
         self._mode: Mode = "allow-list" if options.allow else options.mode
         self._granted = _granted(options.allow)
         # The table is read here, and not in the middle of somebody's call.
-        self._reader = Reader(options.programs if self._mode == "allow-list" else (), known=None if self._mode == "allow-list" else Table({}, frozenset()))  # fmt: skip
-        # An empty description refuses nothing.
-        extra = dict.fromkeys(options.programs, Program())
-        self._known = {**PROGRAMS, **BUILDING, **extra}
+        kinds: Mapping[str, type[Reader]] = {"allow-list": Reader, "deny-list": Denying}
+        self._reader = kinds[self._mode](options.programs) if self._mode in kinds else Reader(known=Table({}, frozenset()))  # fmt: skip
 
     def judge(self, value: Any) -> Objection | None:
         """What speaks against one value."""
@@ -140,16 +127,17 @@ class Sandbox:
 
     def _rule(self, value: Any) -> str | None:
         try:
-            if self._mode == "allow-list":
-                Line(self._reader, self._granted, writes=self._writes).judge(self._steps(value))
-                return None
-            commands = _commands(value, pipes=self._options.pipes)
+            steps = self._steps(value)
+            if isinstance(self._reader, Denying):
+                line = denying_line(self._reader)
+            else:
+                line = Line(self._reader, self._granted, writes=self._writes)
+            line.judge(steps)
         except Unacceptable as problem:
             return problem.what
         except Refused as problem:
             return problem.rule
-        found = (command_rule(one, self._known, self._mode) for one in commands)
-        return next(filter(None, found), None) or pipe_rule(commands)
+        return None
 
     def _steps(self, value: Any) -> list[Step]:
         if self._options.allow:
@@ -189,60 +177,6 @@ def _commands(value: Any, *, pipes: bool) -> list[list[Word]]:
     if len(value) == 1:
         return read(value[0], pipes=pipes)
     return [[Word(one, bare=False) for one in value]]
-
-
-def command_rule(
-    words: list[Word], known: Mapping[str, Program] = PROGRAMS, mode: Mode = "allow-list"
-) -> str | None:
-    """What speaks against one command: a rule's name, or None."""
-    if starts_too_many(words):
-        return "too_long"
-    name = program_name(words[0].text)
-    if mode == "deny-list":
-        name = known_as(name, known, DANGEROUS)
-        words = [words[0]._replace(text=name), *words[1:]]
-    # Nothing is known of it, so only what is dangerous for any program counts.
-    if mode == "deny-list" and name not in known:
-        rule = strict_rule([word.text for word in words])
-    else:
-        rule = program_rule(words, known)
-    return rule or _file_rule(name, words[1:], known.get(name))
-
-
-_SCRIPTED = frozenset({"jq", "gojq"})
-"""The first operand is a filter: `.env` is a member."""
-_YQ_VALUED = Pattern(r"-[A-Za-z]*[oIp]|--(?:input-format|output-format|indent)")
-_GLOBBING = Pattern(r"--(?:include|i?glob)=(.*)|-g(.+)", DOTALL)
-"""Options whose value is a pattern of names that are read."""
-
-
-def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str | None:
-    if program is not None and program.textual:
-        return None
-    seeks = begins_with_pattern(name, [word.text for word in arguments])
-    pattern = name in _SCRIPTED or seeks or (name == "yq" and _begins_with_filter(arguments))
-    for word in arguments:
-        if pattern and not word.text.startswith("-"):
-            pattern = False
-        elif names_sensitive_file(word) or _globs_sensitive(word):
-            return "host_file"
-    return None
-
-
-def _begins_with_filter(arguments: list[Word]) -> bool:
-    """Whether the first operand of `yq` is a filter: alone it may be a file, and what has a slash is a place."""
-    texts = ["", *(word.text for word in arguments)]
-    operands = [
-        one
-        for before, one in pairwise(texts)
-        if not one.startswith("-") and not _YQ_VALUED.fits(before)
-    ]
-    return len(operands) > 1 and "/" not in operands[0]
-
-
-def _globs_sensitive(word: Word) -> bool:
-    found = _GLOBBING.fullmatch(word.text)
-    return found is not None and names_sensitive_file(Word(found[1] or found[2] or "", glob=True))
 
 
 _NO_OPTION = Pattern(r"-(?:[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)?")

@@ -13,8 +13,15 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from gatewright.patterns import Pattern
-from gatewright.validators.shell_conditions import condition_words
+from gatewright.validators.shell_commands import (
+    Command,
+    Redirection,
+    command_of,
+    negated,
+    redirection,
+)
 from gatewright.validators.shell_heredocs import without_heredocs
+from gatewright.validators.shell_loops import assigned, body, loop_of, read_names
 from gatewright.validators.shell_outputs import (  # fmt: skip
     ARITHMETIC,
     EXPANSIONS,
@@ -26,11 +33,8 @@ from gatewright.validators.shell_syntax import (  # fmt: skip
     MAX_BYTES,
     Unacceptable,
     Word,
-    command_words,
     is_plain,
     is_too_much,
-    named,
-    node_words,
     root_of,
     split_simple,
 )
@@ -40,23 +44,6 @@ __all__ = ["MARKS", "Command", "Redirection", "Step", "read_list"]
 MARKS = Pattern("[\ue000-\uf8ff]")
 """Characters that stand for what a command prints. No line has them: they are not printable."""
 _FIRST_MARK, _MOST_MARKS = 0xE000, 32
-
-
-class Redirection(NamedTuple):
-    """`2>>log`: what is redirected is not told, only how and where to."""
-
-    sign: str
-    target: Word
-
-
-class Command(NamedTuple):
-    """One command of a line."""
-
-    words: list[Word]
-    """Empty for an assignment that stands alone."""
-    variables: tuple[str, ...] = ()
-    """`NAME=value`, as they stand before it."""
-    redirections: tuple[Redirection, ...] = ()
 
 
 class Step(NamedTuple):
@@ -77,7 +64,7 @@ _JOINING = frozenset({"&&", "||", ";"})
 _PIPES = frozenset({"|", "|&"})
 _ENDING = frozenset({";", "&", "comment"})
 _MOST_DEPTH = 8
-_MOST_NESTED, _MOST_OF_A_LOOP = 160, 16
+_MOST_NESTED = 160
 """Levels of the grammar's tree, in which a list nests to the left."""
 
 
@@ -97,7 +84,7 @@ def _read(source: bytes) -> list[Step]:
     source, root = _plain_form(source)
     _hold_size(source, root)
     steps: list[Step] = []
-    known = list(_known_expansions(root, steps)) if b"$" in source or b"<(" in source else []
+    known = _Expansions(root, steps).read() if b"$" in source or b"<(" in source else []
     for start, end, instead in reversed(known):
         source = source[:start] + instead + source[end:]
     parts = (root_of(source) if known else root).children
@@ -157,68 +144,83 @@ def _hold_lines(steps: list[Step]) -> None:
             raise Unacceptable("control_character")
 
 
-def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int, bytes]]:
-    """Start, end and meaning of each expansion whose value needs no guess. What runs for one is added to the steps."""
-    stack: list[tuple[Node, Mapping[bytes, bytes]]] = [(root, EXPANSIONS)]
-    found: list[tuple[int, int, bytes]] = []
-    marks = 0
-    while stack:
-        node, known = stack.pop()
-        if marks > _MOST_MARKS:
-            raise Unacceptable("too_long")
-        mark = chr(_FIRST_MARK + marks)
-        if node.type in {"simple_expansion", "expansion"} and (node.text or b"") in known:
-            found.append((node.start_byte, node.end_byte, known[node.text or b""]))
-        elif node.type == "arithmetic_expansion" and ARITHMETIC.fits((node.text or b"").decode()):
-            found.append((node.start_byte, node.end_byte, b"0"))
-        elif node.type in SUBSTITUTIONS and (instead := stand_in(node)) is not None:
-            marks += 1
-            found.append((node.start_byte, node.end_byte, instead.replace(b"%", mark.encode())))
-            for part in named_parts(node):
-                inner = _beside(part, 1, (node.start_byte,))
-                steps += [one._replace(lists=mark if b"%" in instead else "") for one in inner]
-        elif node.type == "for_statement":
-            marks += 1
-            name, values = _loop(node)
-            steps.append(Step([Command([Word("ls", bare=False), *values])], lists=mark))
-            inside = {b"$" + name: mark.encode(), b"${" + name + b"}": mark.encode()}
-            stack += [(one, {**known, **inside}) for one in node.children]
-        else:
+class _Expansions:
+    """The expansions of a line whose value needs no guess; what runs for one is added to the steps."""
+
+    def __init__(self, root: Node, steps: list[Step]) -> None:
+        self._root, self._steps = root, steps
+        self._set = {form: (text, at) for name, text, at in assigned(root) for form in _forms(name)}
+        self._marks = 0
+        self.found: list[tuple[int, int, bytes]] = []
+        """Start, end and meaning of each."""
+
+    def read(self) -> list[tuple[int, int, bytes]]:
+        """All of them, in their order."""
+        stack: list[tuple[Node, Mapping[bytes, bytes]]] = [(self._root, EXPANSIONS)]
+        while stack:
+            node, known = stack.pop()
+            if node.type in {"for_statement", "while_statement"}:
+                known = {**known, **dict.fromkeys(self._names(node), self._mark().encode())}
+            elif (instead := self._instead(node, known)) is not None:
+                self.found.append((node.start_byte, node.end_byte, instead))
+                continue
             stack += [(one, known) for one in node.children]
-    yield from sorted(found)
+        return sorted(self.found)
+
+    def _mark(self) -> str:
+        return chr(_FIRST_MARK + self._marks - 1)
+
+    def _count(self) -> None:
+        if self._marks >= _MOST_MARKS:
+            raise Unacceptable("too_long")
+        self._marks += 1
+
+    def _instead(self, node: Node, known: Mapping[bytes, bytes]) -> bytes | None:
+        text = node.text or b""
+        if node.type in {"simple_expansion", "expansion"}:
+            value, start = self._set.get(text, (b"", len(text)))
+            return known.get(text) or (value if value and start <= node.start_byte else None)
+        if node.type == "arithmetic_expansion" and ARITHMETIC.fits(text.decode()):
+            return b"0"
+        instead = stand_in(node) if node.type in SUBSTITUTIONS else None
+        if instead is None:
+            return None
+        self._count()
+        for part in named_parts(node):
+            inner = _beside(part, 1, (node.start_byte,))
+            lists = self._mark() if b"%" in instead else ""
+            self._steps += [one._replace(lists=lists) for one in inner]
+        return instead.replace(b"%", self._mark().encode())
+
+    def _names(self, node: Node) -> list[bytes]:
+        """How a loop names its variables, for which a mark stands."""
+        self._count()
+        if node.type == "for_statement":
+            name, values = loop_of(node)
+            names, lists = [name], [Command([Word("ls", bare=False), *values])]
+        else:
+            names, whole = read_names(node)
+            lists = _before(node) if whole else [_UNSEEN]
+        self._steps.append(Step(lists, lists=self._mark()))
+        return [form for one in names for form in _forms(one)]
 
 
-def _loop(node: Node) -> tuple[bytes, list[Word]]:
-    """The variable of a loop, and the words that it goes through. Raises `Unacceptable` where nobody can say what these are."""
-    head = [one for one in node.children if one.type != ";"]
-    if [one.type for one in head[:3]][::2] != ["for", "in"] or head[-1].type != "do_group":
-        raise Unacceptable("for_statement")
-    values = [word for one in head[3:-1] for word in node_words(one)]
-    if not _LOOPS.fits((head[1].text or b"").decode()):
-        raise Unacceptable("assignment")
-    if not 0 < len(values) <= _MOST_OF_A_LOOP or any(one.text.startswith("-") for one in values):
-        raise Unacceptable("for_statement")
-    return head[1].text or b"", values
+def _forms(name: bytes) -> tuple[bytes, bytes]:
+    """How a line names a variable."""
+    return b"$" + name, b"${" + name + b"}"
 
 
-_LOOPS = Pattern(
-    r"[A-Z]|[a-z_][a-z0-9_]{0,3}|(?:file|files|name|item|line|test|dir|folder|pkg|package|module|branch|commit|host|port|version|target|service|script)s?"
-)
-"""Names of variables that mean nothing to a shell or a program."""
+_UNSEEN = Command([Word("echo")])
+"""What prints something that nobody has seen."""
 
 
-def _body(node: Node) -> list[Node]:
-    """The statements of a loop. Where it may go from folder to folder nobody can say where it is."""
-    if node.type == "for_statement":
-        _loop(node)
-        return [node.children[-1]]
-    parts = [part for part in node.children[1:-1] if part.type not in _ENDING]
-    if _GOES.within((node.text or b"").decode()):
-        raise Unacceptable("for_statement")
-    return parts
-
-
-_GOES = Pattern(r"(?:^|[^\w./-])(?:cd|pushd|popd)(?:[^\w./-]|\n?\Z)")
+def _before(node: Node) -> list[Command]:
+    """The commands that write into a loop."""
+    around = node.parent
+    if around is None or around.type != "pipeline":
+        return [_UNSEEN]
+    before = around.children[: around.children.index(node)]
+    return [command_of(part) for part in before if part.type not in _PIPES] or [_UNSEEN]
 
 
 def _steps(node: Node, depth: int, scope: tuple[int, ...] = ()) -> Iterator[Step]:
@@ -239,7 +241,7 @@ def _steps(node: Node, depth: int, scope: tuple[int, ...] = ()) -> Iterator[Step
     elif node.type == "redirected_statement" and node.children[0].type in _OF_SEVERAL:
         yield from _redirected(node, depth, scope)
     else:
-        yield Step([_one(node)], scope)
+        yield Step([command_of(node)], scope)
 
 
 def _beside(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
@@ -260,7 +262,7 @@ def _joined(sign: str, steps: Iterator[Step]) -> Iterator[Step]:
     yield from steps
 
 
-_OF_SEVERAL = frozenset({"list", "pipeline", "negated_command"})
+_OF_SEVERAL = frozenset({"list", "pipeline", "negated_command", "while_statement"})
 
 
 def _leaves(node: Node) -> list[tuple[str, Node]]:
@@ -279,17 +281,9 @@ def _grouped(node: Node) -> list[Node]:
     return [part for part in node.children[1:-1] if part.type not in _ENDING]
 
 
-def _not_going(node: Node) -> Node:
-    """What is negated. Behind `! cd x &&` the folder is the one before: nobody computes that."""
-    inner = node.children[-1]
-    if (inner.text or b"").lstrip(b"\\\"'").startswith((b"cd", b"pushd", b"popd")):
-        raise Unacceptable(named(node.type))
-    return inner
-
-
 _INNER: dict[str, Callable[[Node], list[Node]]] = {
-    "negated_command": lambda node: [_not_going(node)],
-    **dict.fromkeys(("for_statement", "do_group"), _body),
+    "negated_command": lambda node: [negated(node)],
+    **dict.fromkeys(("for_statement", "while_statement", "do_group"), body),
     **dict.fromkeys(("subshell", "compound_statement"), _grouped),
     **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), named_parts),
 }
@@ -300,7 +294,7 @@ def _redirected(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step
     """The grammar hangs a redirection at the end on all commands before it; it belongs to the last."""
     steps = list(_steps(node.children[0], depth, scope))
     *others, last = steps[-1].commands
-    last = last._replace(redirections=(*last.redirections, *map(_redirection, node.children[1:])))
+    last = last._replace(redirections=(*last.redirections, *map(redirection, node.children[1:])))
     yield from steps[:-1]
     yield steps[-1]._replace(commands=[*others, last])
 
@@ -314,7 +308,7 @@ def _pipeline(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
         return
     *before, last = _steps(first, depth, scope)
     yield from before
-    others = [_one(part) for part in node.children[1:] if part.type not in _PIPES]
+    others = [command_of(part) for part in node.children[1:] if part.type not in _PIPES]
     yield last._replace(commands=[*last.commands, *others])
 
 
@@ -322,75 +316,9 @@ def _piped(node: Node) -> Iterator[Command]:
     for part in node.children:
         if part.type == "pipeline":
             yield from _piped(part)
-        elif part.type in {"subshell", "compound_statement"}:
+        elif part.type in {"subshell", "compound_statement", "while_statement"}:
             # Each of them may read what comes, and write what goes on.
             for step in _steps(part, 1):
                 yield from step.commands
         elif part.type not in _PIPES:
-            yield _one(part)
-
-
-def _one(node: Node) -> Command:
-    kind = node.type
-    if kind == "redirected_statement":
-        body, *others = node.children
-        inner = _one(body)
-        return inner._replace(redirections=(*inner.redirections, *map(_redirection, others)))
-    if kind == "negated_command":
-        return _one(_not_going(node))
-    if kind == "test_command":
-        return Command(list(condition_words(node)))
-    if kind == "command":
-        return _plain_command(list(node.children))
-    set_ = _set_parts(node)
-    if set_ is None:
-        raise Unacceptable(named(kind))
-    return Command([], tuple(map(_assignment, set_)))
-
-
-def _set_parts(node: Node) -> list[Node] | None:
-    """The assignments that a statement is made of; None where it is none."""
-    if node.type == "variable_assignment":
-        return [node]
-    if node.type == "variable_assignments":
-        return list(node.children)
-    exports = node.type == "declaration_command" and node.children[0].type == "export"
-    # Alone it shows the environment.
-    return list(node.children[1:]) or None if exports else None
-
-
-def _plain_command(parts: list[Node]) -> Command:
-    variables, redirections = [], []
-    while parts and parts[0].type in {"variable_assignment", "file_redirect"}:
-        part = parts.pop(0)
-        if part.type == "file_redirect":
-            redirections.append(_redirection(part))
-        else:
-            variables.append(_assignment(part))
-    words = command_words(parts) if parts else []
-    return Command(words, tuple(variables), tuple(redirections))
-
-
-def _assignment(node: Node) -> str:
-    if not node.children:
-        raise Unacceptable("assignment")
-    name, *rest = node.children
-    values = rest[1:]
-    if name.type != "variable_name" or not rest or rest[0].type != "=" or len(values) > 1:
-        raise Unacceptable("assignment")
-    words = [word for value in values for word in node_words(value)]
-    if len(words) > 1:
-        raise Unacceptable("assignment")
-    return f"{(name.text or b'').decode()}={words[0].text if words else ''}"
-
-
-def _redirection(node: Node) -> Redirection:
-    if node.type != "file_redirect":
-        raise Unacceptable(named(node.type))
-    parts = [part for part in node.children if part.type != "file_descriptor"]
-    if len(parts) != 2:
-        raise Unacceptable("file_redirect")
-    words = list(node_words(parts[1]))
-    if len(words) != 1:
-        raise Unacceptable("file_redirect")
-    return Redirection(parts[0].type, words[0])
+            yield command_of(part)

@@ -19,7 +19,7 @@ from gatewright.patterns import IGNORECASE, Pattern, escape
 from gatewright.schemas.json_strings import Place, pointer, strings
 from gatewright.schemas.objection import Objection
 
-__all__ = ["DANGEROUS", "SENTENCES", "strict", "strict_rule", "text_rule"]
+__all__ = ["DANGEROUS", "DELETERS", "SENTENCES", "harm_of", "strict", "strict_rule", "text_rule"]
 
 # Percent escapes as well: who decodes them later gets the characters.
 _META = Pattern(r"""[;&|<>(){}\[\]$`\\'"!*?~#^]|%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}""")
@@ -32,7 +32,7 @@ def _shortened(*options: str) -> str:
     return "|".join(escape(one[:end]) for at, one in marks for end in range(at, len(one) + 1))
 
 
-_DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "del", "erase", "rd"})
+DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "del", "erase", "rd"})
 _RECURSIVE = Pattern(
     rf"-[A-Za-z]*[rR][A-Za-z]*|{_shortened('--r|ecursive', '--no-p|reserve-root')}|/[sSqQ]"
 )
@@ -147,13 +147,18 @@ def _start_rule(words: list[str]) -> str | None:
     # `watch` may be a value; `watch ls` is a command.
     if len(words) == 1 and program in _ORDINARY:
         return None
+    return harm_of(program)
+
+
+def harm_of(program: str) -> str | None:
+    """What speaks against a program whatever its words are: a rule's name, or None."""
     return "ends_the_host" if program.startswith("mkfs.") else _RULE_OF.get(program)
 
 
 def _words_rule(words: list[str]) -> str | None:
     """What speaks against all words of the call together."""
     programs = {_program(word) for word in words}
-    if programs & _DELETERS and any(_RECURSIVE.fits(word) for word in words):
+    if programs & DELETERS and any(_RECURSIVE.fits(word) for word in words):
         return "recursive_delete"
     if "find" in programs and any(_FIND_ACTIONS.fits(word) for word in words):
         return "recursive_delete"

@@ -38,7 +38,7 @@ def effects(line: str, reader: Reader | None = None) -> set[str]:
         ("sort -o a b", {"reads", "writes"}),
         ("cp a b", {"reads", "writes"}),
         ("rm a", {"deletes"}),
-        ("time cat a", {"reads"}),
+        ("time cat a", {"starts", "reads"}),
         ("./x", {"run"}),
     ],
 )

@@ -17,7 +17,7 @@ Read = Callable[[Sequence[Word], At, list[Effect]], None]
 _STREAMS = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2", "/dev/fd/0"})  # fmt: skip
 _PATHS = frozenset({"reads", "writes", "deletes", "lists"})
 _ALWAYS = frozenset(
-    "network environment endless secrets sends settings code publishes runs project writes_here unpacks fetches package".split()
+    "network environment endless secrets sends settings code publishes runs project writes_here unpacks fetches package acts".split()
 )
 
 
@@ -30,8 +30,8 @@ _OF_NONE = {"runs": "runs", "writes": "writes_here", "hosts": "network"}
 """What an option does that may have a value and has none."""
 _NAMING = frozenset({"--include", "--glob", "--iglob", "-g"})
 """Options whose value says by their names which files are read."""
-_FORMATS = frozenset({"--format", "--pretty"})
-_SIGNED = Pattern(r"%G|%\(signature")
+_FORMATS = frozenset({"--format", "--pretty", "--sort"})
+_SIGNED = Pattern(r"%[-+ ]?G|(?:^|[-*(])signature")
 """What runs `gpg` to say who has signed."""
 
 
@@ -100,6 +100,7 @@ class Call:
     def command(self, words: Sequence[Word], at: At | None = None) -> None:
         """Another command that this one runs."""
         if words:
+            self.add("starts", None, words[0].text)
             self.read(words, (at or self.at)._replace(depth=self.at.depth + 1), self.found)
 
 
@@ -163,12 +164,18 @@ def _valued(call: Call, option: Option, value: Word) -> None:
 
 def _text(call: Call, name: str, text: str) -> None:
     """A text that may hold a path, or a format with which git runs another program."""
+    if text.startswith("file:"):  # `mediainfo --Output=file:…`
+        call.add_paths("reads", Word(text.removeprefix("file:").removeprefix("//")), name)
     if "/" in text or "~" in text:
         call.add("value", call.at.folder, text, name)
+    if name == "-ldflags" and _LINKER.within(text):
+        call.add("runs", None, "", name)
     if call.of_git and name in _FORMATS and _SIGNED.within(text):
         call.add("runs", None, text, name)
 
 
+_LINKER = Pattern(r"-extld(?:[= ]|flags.*-(?:B|fuse-ld|specs|wrapper|fplugin))")
+"""What makes Go link by another program."""
 _VALUES = {"runs": "runs", "hosts": "host", "package": "package"}
 
 

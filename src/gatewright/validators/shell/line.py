@@ -6,20 +6,21 @@ fetched or made what somebody could take for code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked
 from gatewright.validators.shell.listing import listing
+from gatewright.validators.shell.names import program_name, starts_too_many
 from gatewright.validators.shell.places import ANYWHERE, HERE, Path, entered, place, resolve
-from gatewright.validators.shell.policy import rule_of
+from gatewright.validators.shell.policy import Judge, rule_of
 from gatewright.validators.shell.reading import Reader
+from gatewright.validators.shell.roles import KEEPING
 from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.values import is_local
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_lists import Command, Redirection, Step
-from gatewright.validators.shell_programs import program_name, starts_too_many
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Line"]
@@ -35,6 +36,8 @@ def _texts(step: Step) -> Iterator[str]:
 _MOST_EFFECTS = 4000
 """Of one line, which folders, values of a loop and jobs multiply."""
 _MOST_FOLDERS = 4
+_READING = frozenset("reads reads_below lists lists_below names text value writes deletes repository enters endless starts".split())  # fmt: skip
+"""Kinds of what a command does that only reads by nature, and may write by an option."""
 _DESCRIPTOR = Pattern(r"\d?-?")
 _NOWHERE = frozenset({"/dev/null"})
 _STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
@@ -55,10 +58,10 @@ class _State(NamedTuple):
 
 
 class Line:
-    """One line under a preset; `granted` are the capabilities."""
+    """One line under a preset, or under what else says of each effect whether it passes; `granted` are the capabilities."""
 
-    def __init__(self, reader: Reader, granted: frozenset[str], *, writes: bool) -> None:
-        self._reader, self._granted, self._writes = reader, granted, writes
+    def __init__(self, reader: Reader, granted: frozenset[str], *, writes: bool, judges: Mapping[str, Judge] | None = None) -> None:  # fmt: skip
+        self._reader, self._granted, self._writes, self._judges = reader, granted, writes, judges
         self._states: dict[tuple[int, ...], _State] = {(): _State()}
         self._within: dict[str, list[Step]] = {}
         """Mark → what prints that for which it stands."""
@@ -157,7 +160,7 @@ class Line:
         if at.fed == "network":
             said = said._replace(tainted=True)
         for effect in found:
-            rule = rule_of(effect, said)
+            rule = rule_of(effect, said, self._judges)
             if rule is not None:
                 raise Refused(rule, f"{effect.of} {effect.by} {effect.kind} {effect.text}")
         if self._writes:
@@ -168,7 +171,7 @@ class Line:
         kinds = {one.kind for one in found}
         local = "host" in kinds and all(is_local(one.text) for one in found if one.kind == "host")
         project, builds = "project" in kinds, "writes_here" in kinds
-        return Said(self._granted, self._writes, frozenset(self._made), frozenset(self._typed), self._tainted, builds, project, local)  # fmt: skip
+        return Said(self._granted, self._writes, frozenset(self._made), frozenset(self._typed), self._tainted, builds, project, local, kinds <= _READING)  # fmt: skip
 
     def _keep(self, found: Sequence[Effect], at: At, own: int, *, typed: bool) -> None:
         """Keep what a command has made, and whether it may be code from elsewhere."""
@@ -184,7 +187,16 @@ class Line:
                 elif (put or foreign or brought) and not (_LOGS.fits(effect.text) and not foreign):
                     self._made.add(effect.path.parts)
                     self._tainted = True
-            elif (effect.kind in _TAKING and foreign) or (
+                elif self._is_reshaped(effect, found):
+                    self._made.add(
+                        (*_root(effect), "*")
+                        if effect.listed or effect.path.wild
+                        else effect.path.parts
+                    )
+                    self._tainted = self._tainted or (
+                        effect.path.parts[-1:] in _STARTED and effect.of not in _EDITING
+                    )
+            elif (effect.kind in _TAKING and (foreign or effect.of in _CUTTING)) or (
                 effect.kind == "unpacks"
                 and any(
                     one.kind == "reads" and one.path and place(one.path) != "inside"
@@ -192,6 +204,10 @@ class Line:
                 )
             ):
                 self._tainted = True
+
+    def _is_reshaped(self, effect: Effect, found: Sequence[Effect]) -> bool:
+        """Whether a file gets what a program for texts makes of another, or of what stands on the line."""
+        return effect.of not in KEEPING and {one.kind for one in found} <= _READING
 
     def _is_typed(self, effect: Effect) -> bool:
         return effect.path is not None and effect.path.parts in self._typed
@@ -209,13 +225,30 @@ def _is_typed(command: Command, at: At) -> bool:
     return words == ["cat"] and not at.fed and _TAKEN.isdisjoint(names)
 
 
+_EDITING = frozenset({"sed", "gsed", "yq"})
+"""What changes a file where it is, as a version in `package.json`."""
+_STARTED = frozenset((one,) for one in "Makefile GNUmakefile makefile package.json setup.py conftest.py noxfile.py tasks.py justfile Rakefile".split())  # fmt: skip
+"""Files that tools take for code by their names."""
+
+
+def _root(effect: Effect) -> tuple[str, ...]:
+    """The folder of a path with jokers, or of what is listed."""
+    parts = effect.path.parts if effect.path is not None else ()
+    at = next((at for at, one in enumerate(parts) if not _JOKERS.isdisjoint(one)), len(parts))
+    return parts[:at]
+
+
+_JOKERS = frozenset("*?[")
+
+
 def _is_taken(effect: Effect) -> bool:
     """Whether an effect is where something comes from."""
     moved = effect.kind == "deletes" and effect.of in {"mv", "gmv"}
     return effect.kind.startswith("reads") or moved or effect.of in {"ln", "gln"}
 
 
-_PUTTING = frozenset({"tee", "sponge", "dd"})
+_PUTTING = frozenset({"tee", "sponge", "dd", "xxd"})
+_CUTTING = frozenset({"split", "gsplit", "csplit", "gcsplit"})
 _TAKING = frozenset({"writes_here", "unpacks", "fetches"})
 """What takes what it is fed, or asks for, into the workspace."""
 
@@ -239,6 +272,8 @@ def _is_foreign(found: Sequence[Effect]) -> bool:
 def _is_stream(one: Redirection) -> bool:
     """Whether a redirection leads to another stream, or nowhere."""
     target = one.target.text
+    if one.sign == "<<<":  # a text that stands on the line
+        return True
     if one.sign in {">&", "<&"} and _DESCRIPTOR.fits(target):
         return True
     return target in _NOWHERE or (one.sign[-1] != "<" and target in _STREAMS)

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import NUMBERS, Effect, Listed
 from gatewright.validators.shell.found import chooses
+from gatewright.validators.shell.names import program_name
 from gatewright.validators.shell.places import Path, chooses_secrets
 from gatewright.validators.shell_lists import Command
-from gatewright.validators.shell_pipes import lists_names
-from gatewright.validators.shell_programs import program_name
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["listing"]
@@ -38,7 +37,7 @@ def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], fo
         return (Listed(NUMBERS),)
     if words and program_name(words[0][0].text) in _ANYWHERE:
         return None
-    if not words or len(words) != len(commands) or not lists_names(words):
+    if not words or len(words) != len(commands) or not _lists_names(words):
         return None
     for filtering in words[1:]:
         texts = [one.text for one in filtering[1:]]
@@ -88,3 +87,40 @@ def _listed(path: Path, *, chosen: bool) -> Listed:
         return Listed(path, chosen)
     letters = any(_LETTERS.sub("", one) for one in path.parts[at:])
     return Listed(path._replace(parts=path.parts[:at], wild=False), chosen or letters)
+
+
+_FORMATS = Pattern(r"(?i).*(?:printf|-form|-pretty|-template).*")
+"""Options that write what they are told."""
+_LISTING = frozenset({"find", "fd", "ls", "locate", "plocate"})
+_FILTERS = frozenset({"sort", "uniq", "head", "tail", "grep", "egrep", "fgrep"})
+_SEARCHING = frozenset({"grep", "egrep", "fgrep", "rg", "zgrep"})
+_NAMES_ONLY = Pattern(r"-[A-Za-z]*[lL][A-Za-z]*|--files(?:-with(?:out)?-match(?:es)?)?")
+_PARTS = Pattern(r"-[A-Za-z]*[orhI].*|--(?:only|repl|no-f|lab).*")
+"""Of a line, which may be put together anew, or more than names."""
+_GIT_LISTING = (["ls-files"], ["grep", "-l"], ["diff", "--name-only"])
+
+
+def _lists_names(commands: Sequence[Sequence[Word]]) -> bool:
+    """Whether what these print are names of files that a folder holds, and nothing that the line itself says."""
+    first, *others = ([program_name(one[0].text), *(word.text for word in one[1:])] for one in commands)  # fmt: skip
+    if any(_FORMATS.fits(text) for one in (first, *others) for text in one[1:]):
+        return False
+    filtered = all(
+        one[0] in _FILTERS
+        and not (one[0] in _SEARCHING and any(map(_PARTS.fits, one[1:])))
+        and (one[0] in _SEARCHING or not _operands(one))
+        for one in others
+    )
+    return filtered and _lists_alone(first)
+
+
+def _operands(words: Sequence[str]) -> list[str]:
+    return [one for one in words[1:] if not one.startswith("-") and not one.isdigit()]
+
+
+def _lists_alone(words: Sequence[str]) -> bool:
+    if words[0] == "git":
+        return any(words[1 : 1 + len(one)] == one for one in _GIT_LISTING)
+    if words[0] in _SEARCHING:
+        return any(map(_NAMES_ONLY.fits, words[1:]))
+    return words[0] in _LISTING

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.effects import Effect
 from gatewright.validators.shell.goals import is_git_setting, is_goal, leads_out, publishes
-from gatewright.validators.shell.places import (
+from gatewright.validators.shell.places import (  # fmt: skip
     HERE,
     Path,
     chooses_secrets,
@@ -33,15 +33,14 @@ from gatewright.validators.shell.values import (
     may_hold_metadata,
 )
 
-__all__ = ["rule_of"]
-
+__all__ = ["JUDGES", "Judge", "rule_of"]
 
 Judge = Callable[[Effect, Said], str | None]
 
 
-def rule_of(effect: Effect, said: Said) -> str | None:
+def rule_of(effect: Effect, said: Said, judges: Mapping[str, Judge] | None = None) -> str | None:
     """What speaks against an effect: a rule's name, or None."""
-    judge = _JUDGES.get(effect.kind)
+    judge = (judges or JUDGES).get(effect.kind)
     return "option" if judge is None else judge(effect, said)
 
 
@@ -51,9 +50,7 @@ def _reads(effect: Effect, said: Said) -> str | None:
         return "unknown_arguments"
     if is_secret(path) or (path.wild and effect.listed and holds_secrets(_root(path))):
         return "host_file"
-    if effect.text.isalnum():
-        return None
-    return _spelled(effect, said) or _from_elsewhere(effect, path, said)
+    return None if effect.text.isalnum() else _spelled(effect, said) or _from_elsewhere(effect, path, said)  # fmt: skip
 
 
 def _spelled(effect: Effect, said: Said) -> str | None:
@@ -205,7 +202,7 @@ def _run(effect: Effect, said: Said) -> str | None:
         return "outside"
     if path is None or (path.wild and effect.by == "") or place(path) != "inside":
         return "program_name" if path is None or effect.by == "" else "outside"
-    if path.parts in said.made or said.tainted or (path.wild and said.made):
+    if said.tainted or said.has_made(path.parts) or (path.wild and said.made):
         return "program_name"
     if (path.wild or path.parts in said.typed) and said.typed and effect.of not in TESTING:
         return "program_name"
@@ -362,7 +359,7 @@ def _text(effect: Effect, said: Said) -> str | None:
     return _value(effect, said)
 
 
-_JUDGES: Mapping[str, Judge] = {
+JUDGES: Mapping[str, Judge] = {
     "reads": _reads,
     "reads_below": _reads_below,
     "lists": _lists,
@@ -387,6 +384,7 @@ _JUDGES: Mapping[str, Judge] = {
     "secrets": _never("shows_secrets"),
     "settings": _settings,
     "publishes": _never("sends_away"),
+    "acts": lambda effect, said: None if said.writes else _refused(effect),
     "package": _package,
     "module": _module,
     "target": _target,
@@ -394,6 +392,7 @@ _JUDGES: Mapping[str, Judge] = {
     "setting": _setting,
     "argument": _argument,
     "unseen": _never("unknown_arguments"),
+    "starts": lambda effect, said: None,
     "text": _text,
     "value": _value,
 }

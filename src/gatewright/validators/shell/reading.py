@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from gatewright.patterns import Pattern
 from gatewright.validators.shell.call import Call, always, fed, read_operands, read_options
 from gatewright.validators.shell.effects import At, Effect, marked
+from gatewright.validators.shell.names import known_as, program_name
 from gatewright.validators.shell.places import resolve
 from gatewright.validators.shell.special import CHECKS, PREPARES, SPECIALS
 from gatewright.validators.shell.table import Entry, Operands, Table, table
 from gatewright.validators.shell.words import Given, Option, Refused, given
-from gatewright.validators.shell_programs import program_name
-from gatewright.validators.shell_runners import known_as
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "arguments"]
 
 _MOST_BEFORE = 12
 """Words before a subcommand."""
@@ -26,6 +25,9 @@ _SHORT = Pattern(r"(?:[1-9]\d{0,2}(?:\.\d+)?|0?\.\d+|[1-9](?:\.\d+)?)s?|(?:[1-9]
 _TIMERS = frozenset({"timeout", "gtimeout"})
 _TOOLS = frozenset({"node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", "vendor/bin", "bin", ".bin", ".tox/py/bin"})  # fmt: skip
 """Folders of a workspace with programs that others made."""
+
+
+_OF_KINDS = frozenset({"kubectl get", "kubectl describe"})
 
 
 class Reader:
@@ -48,7 +50,7 @@ class Reader:
                 return
             name = base
         if name in self._extra and not self._knows(name):
-            found += _arguments(name, words)
+            found += arguments(name, words)
             return
         if not self._knows(name):
             plain, _, version = name.partition("@")
@@ -69,7 +71,7 @@ class Reader:
         folder = folder.removeprefix("./")
         if self._knows(base) and (folder in _TOOLS or base in {"gradlew", "mvnw", "gradle", "mvn"}):
             return base
-        found += _arguments(name, words)
+        found += arguments(name, words)
         return None
 
     def _descend(self, name: str, words: Sequence[Word], at: At, found: list[Effect]) -> None:
@@ -104,8 +106,9 @@ class Reader:
         # A program by another of its names has the same subcommands.
         names = {name: 0, own.names[0]: 0} if " " not in name and own.names[0] else {name: 0}
         for at, word in enumerate(words[:_MOST_BEFORE]):
+            text = self._kind(name, word.text) if name in _OF_KINDS else word.text
             for known in names:
-                following = f"{known} {word.text}"
+                following = f"{known} {text}"
                 if following in entries or following in parents:
                     before, read = given(own, words[:at], more=more)
                     if not before.operands and read == at:
@@ -115,6 +118,12 @@ class Reader:
         if name == "cargo" and words and words[0].text.startswith("+"):
             return self._next(name, own, more, words[1:])
         return None
+
+    def _kind(self, name: str, text: str) -> str:
+        """One kind of what is asked for, where all that are named are judged alike: `pods,svc`, `deploy/web`."""
+        kinds = [one.partition("/")[0] for one in text.split(",")]
+        entries = {id(self._table.entries.get(f"{name} {one}")) for one in kinds}
+        return kinds[0] if len(entries) == 1 else text
 
     def _options(self, entry: Entry, name: str, options: Sequence[Option], at: At, found: list[Effect]) -> At:  # fmt: skip
         """The effects of options that stand before a subcommand, and where it runs."""
@@ -148,7 +157,8 @@ class Reader:
                 call.add("argument", None, word.text, "operand")
 
 
-def _arguments(name: str, words: Sequence[Word]) -> list[Effect]:
+def arguments(name: str, words: Sequence[Word]) -> list[Effect]:
+    """The words of a program that nobody knows, or that may have any."""
     return [Effect("argument", None, one.text, "operand", name) for one in words[1:]]
 
 

@@ -1,6 +1,6 @@
 """Sets of program names that the shell policy treats specially: programs that overwrite files, run tests, or serve over a port."""
 
-__all__ = ["REPLACING", "SERVING", "TESTING"]
+__all__ = ["KEEPING", "REPLACING", "SERVING", "TESTING"]
 
 REPLACING = frozenset("tee sponge dd cp gcp mv gmv install ginstall ln gln".split())
 """What puts something else in place of a file that it is given."""
@@ -11,3 +11,8 @@ TESTING = frozenset(
 """What runs tests, by whatever name."""
 SERVING = ("docker", "podman", "nerdctl", "systemctl", "envsubst")
 """What shows the environment of services, or fills it in."""
+KEEPING = frozenset(
+    "cp gcp mv gmv install ginstall ln gln link rename touch gtouch mkdir gmkdir chmod gchmod chown chgrp truncate gtruncate dos2unix unix2dos "
+    "fromdos todos rsync tar gtar bsdtar gzip gunzip xz unxz bzip2 bunzip2 zstd unzstd zip unzip 7z patch mktemp fallocate mkfifo ditto rm grm".split()
+)
+"""What writes files as they were elsewhere, or changes nothing of what they say."""

@@ -15,7 +15,7 @@ class Said(NamedTuple):
     writes: bool
     """Whether the preset works inside the workspace."""
     made: frozenset[tuple[str, ...]] = frozenset()
-    """Paths of files that the line itself has made, by their parts."""
+    """Paths of files that the line itself has made, by their parts; `*` at the end stands for all below."""
     typed: frozenset[tuple[str, ...]] = frozenset()
     """Paths of source files whose text stands on the line: tests of them may run, they themselves may not."""
     tainted: bool = False
@@ -26,3 +26,11 @@ class Said(NamedTuple):
     """Whether the command runs code of the workspace, so that what it reads is settings or code as well."""
     local: bool = False
     """Whether all hosts of the command are this machine."""
+    reads: bool = False
+    """Whether the command does nothing but read, and write what an option says."""
+
+    def has_made(self, parts: tuple[str, ...]) -> bool:
+        """Whether the line has made a file of this path."""
+        return parts in self.made or any(
+            one[-1:] == ("*",) and parts[: len(one) - 1] == one[:-1] for one in self.made
+        )

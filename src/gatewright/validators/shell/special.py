@@ -23,7 +23,7 @@ Special = Callable[[Call], bool]
 
 Check = Callable[[Call], list[Word]]
 
-PREPARES: Mapping[str, Check] = {"jq": texts.named_values, "fd": running.fd, "xxd": files.xxd}
+PREPARES: Mapping[str, Check] = {"jq": texts.named_values, "fd": running.fd, "xxd": files.xxd, "tree": files.tree}  # fmt: skip
 """What takes words out before options are read."""
 
 SPECIALS: Mapping[str, Special] = {
@@ -57,10 +57,14 @@ CHECKS: Mapping[str, Check] = {
     "less": texts.less,
     "curl": asking.curl,
     "git-remote": asking.git_remote,
+    "git log": asking.git_log,
+    "docker inspect": running.docker_inspect,
+    "pdftotext": files.pdftotext,
     "git-config": asking.git_config,
     "sqlite": databases.sqlite,
     "zip": files.archive,
     "head": files.head,
+    "tail": files.head,
     "cp": files.copied,
     "mv": files.copied,
     "rsync": files.rsync,

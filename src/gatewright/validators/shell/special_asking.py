@@ -8,7 +8,7 @@ from gatewright.validators.shell.effects import Effect
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["curl", "git_config", "git_remote"]
+__all__ = ["curl", "git_config", "git_log", "git_remote"]
 
 
 _METHOD, _ITEM = Pattern(r"[A-Z]+"), Pattern(r"[\w.\[\]-]+(?:==|:=@?|=@?|@|:[^\d/]).*", DOTALL)
@@ -30,6 +30,8 @@ def curl(call: Call) -> list[Word]:
     for name, _, value in call.given.options:
         if value is not None:
             _of_curl(call, name, value)
+    if call.name == "wget" and (call.has("--spider") or any(one.name in _KEPT and one.value and one.value.text == "-" for one in call.given.options)):  # fmt: skip
+        call.does.discard("writes_here")
     globs = call.name == "curl" and not call.has("-g", "--globoff")
     if globs and any(_GLOB.within(one.text) for one in call.given.operands):
         raise Refused("operand", call.name)  # several URLs in one word, whose hosts nobody sees
@@ -52,6 +54,8 @@ def _of_curl(call: Call, name: str, value: Word) -> None:
         call.add("sends", None, text, name)
 
 
+_KEPT = frozenset({"-O", "--output-document"})
+"""Where it writes what it gets; to `-` it keeps nothing."""
 _GLOB = Pattern(r"[{}]|\[[^\]:]*\]")
 _METHODS = frozenset({"-X", "--request", "--method"})
 _COOKIES = frozenset({"-b", "--cookie", "--load-cookies"})
@@ -111,6 +115,13 @@ _SHARED = Pattern(r"(?:main|master|trunk|develop|development|production|prod|sta
 
 def _is_address(text: str) -> bool:
     return ":" in text
+
+
+def git_log(call: Call) -> list[Word]:
+    """`git stash list` drops `--` before it hands on what follows."""
+    if call.name == "git stash list" and any(one.text[:1] == "-" for one in call.given.operands):
+        raise Refused("option", call.name)
+    return call.given.operands
 
 
 _LISTING = frozenset({"-l", "--list", "--get-regexp", "--show-origin", "--get-urlmatch"})

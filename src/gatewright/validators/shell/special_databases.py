@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
+from gatewright.validators.database_clients import CLIENTS
 from gatewright.validators.shell.call import Call
 from gatewright.validators.shell.places import resolve
 from gatewright.validators.shell.values import is_local
@@ -70,6 +71,9 @@ _REDIS = frozenset(
 def sql(call: Call) -> list[Word]:
     """What is asked of a database of this machine, or of a service by a plain name."""
     operands = call.given.operands
+    client = CLIENTS.get(call.name)
+    if client is not None and client([call.name, *(one.text for one in call.words)]) is not None:
+        call.add("acts", None, "", "operand")
     _hold_hosts(call)
     files = [one.value for one in call.given.options if one.name in {"-f", "--file"} and one.value]
     files += [one for one in operands if one.text.endswith((".js", ".mongodb"))]

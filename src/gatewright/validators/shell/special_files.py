@@ -10,7 +10,7 @@ from gatewright.validators.shell.places import HERE, is_kept, resolve
 from gatewright.validators.shell.words import Option, Refused, given
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["archive", "copied", "dd", "head", "ln", "rights", "rsync", "tar", "truncate", "xxd"]
+__all__ = ["archive", "copied", "dd", "head", "ln", "pdftotext", "rights", "rsync", "tar", "tree", "truncate", "xxd"]  # fmt: skip
 
 
 _MODES = frozenset("-x -t -c -r -u -A -d --extract --get --list --create --append --update --catenate --concatenate --diff --compare --delete".split())  # fmt: skip
@@ -157,12 +157,15 @@ def copied(call: Call) -> list[Word]:
 
 
 def head(call: Call) -> list[Word]:
-    """The beginning of a file, or of what has no end."""
+    """The beginning of a file, or of what has no end; `tail +5f` is how old ones say `-f`."""
+    if "tail" in call.name and any(map(_FOLLOWS.fits, (one.text for one in call.given.operands[:1]))):  # fmt: skip
+        call.add("endless", None, "", "operand")
     if any(one.value is not None and _MUCH.fits(one.value.text) for one in call.given.options):
         call.add("endless", None, "", "operand")
     return call.given.operands
 
 
+_FOLLOWS = Pattern(r"\+\d*[bcl]?f")
 _MUCH = Pattern(r"[-+]?(?:\d{10,}\w*|\d+(?:[GTPEZYRQ]\w*))")
 
 
@@ -181,8 +184,37 @@ def archive(call: Call) -> list[Word]:
 
 
 def xxd(call: Call) -> list[Word]:
-    """Its options end at the first file: behind that even `-ps` is the name of one that it writes."""
-    found, read = given(call.entry, call.words, most=1)
-    if found.operands and any(one.text[:1] == "-" for one in call.words[read:]):
+    """It knows no clusters: of `-pl` only the first letter counts. Its options end at the first file: behind that even `-ps` is the name
+    of one that it writes."""
+    words = [_alone(call, one) for one in call.words]
+    found, read = given(call.entry, words, most=1)
+    if found.operands and any(one.text[:1] == "-" for one in words[read:]):
         raise Refused("operand", "xxd")
+    return words
+
+
+def _alone(call: Call, word: Word) -> Word:
+    text = word.text
+    if text[:2] == "--" and text[2:].partition("=")[0] in call.entry.words:
+        return word._replace(text=text[1:])
+    opt = call.entry.letters.get(text[1:2]) if text[:1] == "-" else None
+    whole = opt is None or opt.takes or text[1:].partition("=")[0] in call.entry.words
+    return word if whole else word._replace(text=text[:2])
+
+
+def tree(call: Call) -> list[Word]:
+    """Its letters take their values from the next words, wherever in a cluster they stand."""
+    for one in call.words:
+        letters = one.text[1:-1] if one.text[:1] == "-" != one.text[1:2] else ""
+        if any(
+            (opt := call.entry.letters.get(letter)) is not None and opt.takes for letter in letters
+        ):
+            raise Refused("option", f"tree {one.text}")
     return list(call.words)
+
+
+def pdftotext(call: Call) -> list[Word]:
+    """A text that is written to the output leaves nothing here."""
+    if [one.text for one in call.given.operands[1:]] == ["-"]:
+        call.does.discard("writes_here")
+    return call.given.operands

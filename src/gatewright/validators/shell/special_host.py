@@ -5,7 +5,6 @@ from __future__ import annotations
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.call import Call
 from gatewright.validators.shell.words import Refused, given
-from gatewright.validators.shell_special import ip as ip_rule
 from gatewright.validators.shell_syntax import Word
 
 __all__ = [
@@ -23,12 +22,45 @@ __all__ = [
 ]
 
 
+_IP_OPTIONS = frozenset(
+    "-s -4 -6 -br -brief -c -color -o -oneline -d -details -h -human -j -json -p -pretty -0 -V -r -resolve".split()
+)
+_IP_CHANGING = {
+    "a addr address": "add change chg delete replace flush restore",
+    "l link": "add change delete property replace set",
+    "r ro route": "add append change chg delete flush prepend replace restore test",
+    "n neigh neighbor neighbour": "add change chg delete flush replace",
+    "ru rule": "add delete flush restore",
+    "maddr maddress": "add delete",
+    "mroute": "flush",
+    "tunnel": "6rd add change delete prl replace",
+}
+"""Names of an object → its commands that do more than read."""
+_IP_OBJECTS = {
+    name: tuple(changing.split())
+    for names, changing in _IP_CHANGING.items()
+    for name in names.split()
+}
+_IP_READING = ("show", "list", "lst", "get")
+
+
 def ip(call: Call) -> bool:
     """Addresses, links, routes and neighbours are shown."""
-    rule = ip_rule(call.words)
-    if rule is not None:
-        raise Refused(rule, "ip")
+    rest = [word.text for word in call.words]
+    while rest and rest[0].startswith("-"):
+        if rest.pop(0) not in _IP_OPTIONS:
+            raise Refused("option", "ip")
+    changing = _IP_OBJECTS.get(rest[0]) if rest else ()
+    if changing is None or (rest[1:] and not _reads(rest[1], changing)):
+        raise Refused("subcommand", "ip")
     return True
+
+
+def _reads(verb: str, changing: tuple[str, ...]) -> bool:
+    """Whether every command that `ip` could take an abbreviation for reads: the first that begins so is meant (`set` before
+    `show`), and the order is not the same everywhere."""
+    known = verb != "" and any(one.startswith(verb) for one in _IP_READING)
+    return known and not any(one.startswith(verb) for one in changing)
 
 
 def date(call: Call) -> list[Word]:
@@ -100,7 +132,7 @@ def ps(call: Call) -> bool:
 
 def top(call: Call) -> list[Word]:
     """With a count it ends."""
-    if not call.has("-n", "-l"):
+    if not call.has("-n", "-l", "--no-stream"):
         call.add("endless", None, "", "")
     return call.given.operands
 

@@ -11,7 +11,6 @@ from gatewright.validators.shell.effects import DASHED, MARK, NUMBERS, Listed, m
 from gatewright.validators.shell.found import chooses
 from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell.words import Refused, given
-from gatewright.validators.shell_special import tested
 from gatewright.validators.shell_syntax import Word
 
 __all__ = [
@@ -188,11 +187,25 @@ def cd(call: Call) -> bool:
     return True
 
 
+_COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_INTEGER = Pattern(r"[+-]?\d{1,18}")
+
+
 def test(call: Call) -> bool:
-    """Questions about files and texts."""
-    rule = tested(call.words)
-    if rule is not None:
-        raise Refused(rule, "test")
+    """Questions that evaluate nothing: shells take the sides of a comparison by number, and the names behind `-v` and `-R`, for
+    expressions, whose subscripts run commands."""
+    texts = [word.text for word in call.words]
+    if any(text in {"-v", "-R"} for text in texts):
+        raise Refused("option", "test")
+    compared = (
+        side
+        for at, text in enumerate(texts)
+        if text in _COMPARING
+        for side in (texts[max(at - 1, 0)], texts[min(at + 1, len(texts) - 1)])
+    )
+    evaluated = not all(map(_INTEGER.fits, compared))
+    if evaluated or any("[" in one or "$" in one for one in texts):
+        raise Refused("operand", "test")
     return True
 
 
@@ -272,6 +285,22 @@ def docker_run(call: Call) -> list[Word]:
             fields = dict(one.partition("=")[::2] for one in text.split(","))
             source = fields.get("source", fields.get("src", "."))
             call.add_paths("writes" if "/" in source or "." in source else "text", value._replace(text=source), name)  # fmt: skip
+    return call.given.operands
+
+
+_SHOWN = Pattern(
+    r"(?:[\w./:-]* ?\{\{ ?(?:json )?\.(?:State|Name|Id|Image|Created|RestartCount|Platform|Driver|NetworkSettings|Mounts|"
+    r"HostConfig\.(?:NetworkMode|RestartPolicy|PortBindings|Memory|Binds)|Config\.(?:Image|Hostname|WorkingDir|User|ExposedPorts|Labels))[\w. ]*\}\} ?)+"
+)
+"""Members of a container that are none of its variables."""
+
+
+def docker_inspect(call: Call) -> list[Word]:
+    """What it shows: the variables of a container, but for single members, and for what has none."""
+    values = {one.name: one.value.text for one in call.given.options if one.value is not None}
+    chosen = values.get("-f") or values.get("--format") or ""
+    if _SHOWN.fits(chosen) or values.get("--type") in {"image", "network", "volume", "node"} or " image " in call.name:  # fmt: skip
+        call.does.discard("environment")
     return call.given.operands
 
 

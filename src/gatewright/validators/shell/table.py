@@ -24,7 +24,7 @@ KINDS = frozenset(
 """What an operand may be."""
 EFFECTS = frozenset(
     "recursive endless deletes sends environment network settings changes runs secrets writes_here project writes reads lists code unpacks "
-    "fetches publishes package".split()
+    "fetches publishes package acts".split()
 )
 """What a program, or an option of it, may do besides what its operands say."""
 SPECIAL = frozenset(

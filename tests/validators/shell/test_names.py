@@ -1,15 +1,16 @@
-"""Other names of programs."""
+"""Other names of programs, and those that are refused by their names."""
 
 from __future__ import annotations
 
 import pytest
 
-from gatewright.validators.shell_builds import BUILDING
-from gatewright.validators.shell_programs import PROGRAMS
-from gatewright.validators.shell_runners import RUNNERS, known_as
+from gatewright.validators.shell.names import RUNNERS, known_as, program_name, starts_too_many
+from gatewright.validators.shell.table import table
 from gatewright.validators.shell_strict import DANGEROUS
+from gatewright.validators.shell_syntax import Word
 
-KNOWN = {**PROGRAMS, **BUILDING}
+ENTRIES, PARENTS = table()
+KNOWN = ENTRIES.keys() | PARENTS | RUNNERS
 
 
 @pytest.mark.parametrize(
@@ -17,10 +18,10 @@ KNOWN = {**PROGRAMS, **BUILDING}
     [
         ("gcc", "gcc"),
         ("gcc-13", "gcc"),
-        ("x86_64-linux-gnu-g++-12", "gcc"),
-        ("pypy3.10", "python3"),
+        ("x86_64-linux-gnu-g++-12", "g++"),
+        ("pypy3.10", "pypy"),
         ("lua5.4", "lua"),
-        ("gxargs", "xargs"),
+        ("gxargs", "gxargs"),
         ("git", "git"),
         ("go", "go"),
         ("mytool2", "mytool2"),
@@ -34,7 +35,7 @@ KNOWN = {**PROGRAMS, **BUILDING}
         ("g", "g"),
         ("perl5.36-x86_64-linux-gnu", "perl"),
         ("bash-static", "bash"),
-        ("python3-dbg", "python3"),
+        ("python3-dbg", "python"),
         ("python3.13t", "python"),
         ("i686-w64-mingw32-gcc-12-posix", "gcc"),
         ("sh.distrib", "sh"),
@@ -49,13 +50,18 @@ def test_a_name_is_taken_for_the_program_that_it_is(name: str, expected: str) ->
     assert known_as(name, KNOWN, DANGEROUS) == expected
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", sorted(one for one in KNOWN if " " not in one))
 def test_a_known_name_stays_as_it_is(name: str) -> None:
     assert known_as(name, KNOWN) == name
 
 
-def test_who_runs_others_is_refused_whatever_follows() -> None:
-    for name in RUNNERS:
-        check = BUILDING[name].check
-        assert check is not None
-        assert check([]) == "runs_programs"
+def test_a_program_is_known_by_its_name_in_the_folders_of_the_system_only() -> None:
+    assert program_name("/usr/local/bin/jq") == "jq"
+    assert program_name("/opt/bin/jq") == "/opt/bin/jq"
+    assert program_name("jq") == "jq"
+
+
+def test_nobody_types_a_program_that_starts_dozens_of_others() -> None:
+    assert not starts_too_many([Word("env")] * 32)
+    assert starts_too_many([Word("env")] * 33)
+    assert not starts_too_many([Word("a")] * 99)

@@ -1,4 +1,4 @@
-"""For `sandbox` in deny-list mode: programs that run others by nature, other names of known programs, and how one is made of the other.
+"""By which name a shell program is known, those that run others by nature, and whether a command starts too many others.
 
 A known program has names with a version, a machine or a variant (`gcc-13`, `python3.12`, `x86_64-linux-gnu-g++`, `vim.basic`), names
 by another maker (`cc`, `clang`, `pypy3`), and of GNU's programs a name with `g` before it where others have the plain one.
@@ -6,13 +6,15 @@ by another maker (`cc`, `clang`, `pypy3`), and of GNU's programs a name with `g`
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from gatewright.patterns import DOTALL, Pattern
+from gatewright.validators.shell_syntax import Word
 
-__all__ = ["RUNNERS", "known_as"]
+__all__ = ["ALIASES", "HIDING", "RUNNERS", "known_as", "program_name", "starts_too_many"]
 
-RUNNERS = """
+RUNNERS = frozenset(
+    """
     vi vim nvim view rvim ex ed emacs gdb lldb expect tclsh wish xvfb-run strace ltrace flock taskset chrt capsh
     start-stop-daemon systemd-run screen tmux npx bunx pipx uvx enable hash mapfile readarray read shopt set
     toybox rbash ksh93 mksh posh yash elvish nu xonsh ipython irb jshell jrunscript
@@ -21,9 +23,25 @@ RUNNERS = """
     corepack pnpx torify torsocks proxychains proxychains4 dbus-run-session dbus-launch ssh-agent sshpass firejail bwrap wine
     run-parts watchexec entr tmate nix-shell
 """.split()
+)
 """What runs other programs by nature, or changes what a shell takes for one."""
 
-_NAMES = {
+HIDING = frozenset(
+    """
+    R ant apk apt apt-cache ar arch arp asdf basename bazel brew bunzip2 bzip2 cal cargo cd clear cmake dart date dig direnv dirname dirs dmesg
+    dnf dotnet dpkg dpkg-query echo envsubst ethtool expr factor false findmnt free gem getconf getenforce getent go goenv gradle groups gunzip
+    gzip helm host hostid hostname hostnamectl id ifconfig ip iwconfig jar javac jenv journalctl kubectl last lastb lastlog ld locale localectl
+    locate loginctl logname lsb_release lscpu lshw lspci lsusb make meson mise mix modinfo mount mvn ncal netstat ninja nmcli nodenv nox nproc
+    nslookup nstat numfmt nvm openssl osascript pacman pathchk pdftotext pgrep pidof pip plocate pmap popd printenv printf ps pstree pushd pwd
+    pwdx pyenv rake rbenv resolvectl route rpm ruff runlevel rustc rustup seq sestatus sleep snap ss stack sw_vers swapon swift sysctl systemctl
+    tabs terraform test timedatectl toe top tox tput tr tracepath traceroute true tty uname units unxz uptime users uuidgen volta w whereis
+    which who whoami whois xsv xz yes yum
+""".split()
+)
+"""What runs others or changes the host by options and subcommands of which the table has only the harmless ones, or has so few that one more
+is a mistake."""
+
+ALIASES = {
     **dict.fromkeys("cc c++ g++ clang clang++ cpp gfortran".split(), "gcc"),
     **dict.fromkeys("pypy pypy3 python2".split(), "python3"),
     "nodejs": "node",
@@ -38,6 +56,7 @@ _NAMES = {
     "nerdctl": "docker",
     "oc": "kubectl",
 }
+"""Name → the program that it is, or that has the same words."""
 _NAME_MOST = 64
 _VERSIONED = Pattern(r"(.*[A-Za-z+])-?\d[\d.]*")
 _OF_MACHINE = Pattern(
@@ -64,8 +83,8 @@ def known_as(name: str, *known: Container[str]) -> str:
         form = forms.pop(0)
         if any(form in one for one in known):
             return form
-        if form in _NAMES:
-            return _NAMES[form]
+        if form in ALIASES:
+            return ALIASES[form]
         # Some file systems make no difference between capitals and others.
         forms += _plainer(form) or ([form.casefold()] if form != form.casefold() else [])
     return name
@@ -78,3 +97,25 @@ def _plainer(form: str) -> list[str]:
         if found is not None:
             return [str(found[1])]
     return []
+
+
+_FOLDERS = frozenset({"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin"})
+
+
+def program_name(word: str) -> str:
+    """The program that a first word means; a path outside the system's folders stays as it is."""
+    folder, slash, name = word.rpartition("/")
+    return name if slash and folder in _FOLDERS else word
+
+
+_MOST_STARTED = 32
+_STARTING = frozenset(
+    "time nice timeout env stdbuf xargs command -exec -execdir -ok -okdir".split()
+)
+
+
+def starts_too_many(words: Sequence[Word]) -> bool:
+    """Whether a command names what starts another one more often than rules descend."""
+    return len(words) > _MOST_STARTED and (
+        sum(program_name(word.text) in _STARTING for word in words) > _MOST_STARTED
+    )

@@ -1,0 +1,258 @@
+"""What validator `readonly` and the mode `deny-list` of `sandbox` say of the effects of a shell line, and how they read its commands.
+
+`readonly` lets pass what reads, whatever it reads, and asks others for what they show. `deny-list` refuses what is known for harm: programs that
+run, end or open something by nature, and of the programs of the table what runs others, leads elsewhere or touches the host; it lets pass
+programs that nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from gatewright.patterns import Pattern
+from gatewright.validators.shell.effects import At, Effect, marked
+from gatewright.validators.shell.line import Line
+from gatewright.validators.shell.names import ALIASES, HIDING, RUNNERS, known_as, program_name
+from gatewright.validators.shell.places import HERE, chooses_secrets, is_kept, is_secret, resolve
+from gatewright.validators.shell.policy import JUDGES, Judge
+from gatewright.validators.shell.reading import Reader, arguments
+from gatewright.validators.shell.roles import SERVING
+from gatewright.validators.shell.said import Said
+from gatewright.validators.shell.table import Entry, table
+from gatewright.validators.shell.values import is_package
+from gatewright.validators.shell.words import Refused
+from gatewright.validators.shell_strict import DANGEROUS, DELETERS, harm_of, strict_rule
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["Asked", "Asking", "Denying", "denying_line", "reading_line"]
+
+_WRAPPING = frozenset(
+    "env genv xargs gxargs time gtime timeout gtimeout nice gnice stdbuf gstdbuf".split()
+)
+"""What starts the program that is named behind it, and nothing else: that one is judged."""
+_ON_EACH = frozenset("find gfind bfs fd fdfind command".split())
+"""What runs a program for each name that it lists."""
+_RIGHTS = frozenset({"chmod", "chown", "chgrp"})
+
+Asked = Callable[[Sequence[str]], str | None]
+"""What speaks against a command by its words, the program first: a rule's name, or None."""
+
+
+class Asking(Reader):
+    """Reads commands by the table, but for those of which somebody else knows whether they read."""
+
+    def __init__(self, asked: Mapping[str, Asked]) -> None:
+        super().__init__()
+        self._asked = asked
+
+    def knows(self, name: str) -> bool:
+        """Whether a program of this name is in the table, or somebody else knows it."""
+        return name in self._asked or self._knows(
+            known_as(name, self._table.entries, self._table.parents)
+        )
+
+    def read(self, words: Sequence[Word], at: At, found: list[Effect]) -> None:
+        """Add the effects of a command. Raises `Refused`."""
+        name = program_name(words[0].text)
+        asked = self._asked.get(name)
+        if asked is None:
+            super().read(words, at, found)
+            return
+        texts = [name, *(one.text for one in words[1:])]
+        rule = "unknown_arguments" if any(map(marked, texts)) else asked(texts)
+        if rule is not None:
+            raise Refused(rule, name)
+
+
+def _passes(effect: Effect, said: Said) -> str | None:
+    """Nothing speaks against it."""
+
+
+def _reads(effect: Effect, said: Said) -> str | None:
+    """What holds secrets is read as anything else is; names that nobody has seen, and what has no end, are not."""
+    said = said._replace(granted=frozenset())  # a URL that stands for a file
+    found = JUDGES["reads"](effect, said)
+    if found == "host_file":
+        found = JUDGES["reads"](effect._replace(path=HERE), said)
+    return None if found == "host_file" else found
+
+
+def _environment(effect: Effect, said: Said) -> str | None:
+    """Variables of this shell are shown, those of services are where their secrets are."""
+    return "secrets" if effect.of.startswith(SERVING) else None
+
+
+def _package(effect: Effect, said: Said) -> str | None:
+    return None if not effect.text or is_package(effect.text, of=effect.of) else "outside"
+
+
+_READING: Mapping[str, Judge] = {
+    **JUDGES,
+    **dict.fromkeys(("reads", "reads_below"), _reads),
+    **dict.fromkeys(("lists", "lists_below", "names", "enters", "argument", "value"), _passes),
+    "environment": _environment,
+    "package": _package,
+    "starts": lambda effect, said: None if effect.of in _WRAPPING | _ON_EACH else "runs_programs",
+    "secrets": lambda effect, said: "secrets",
+}
+
+
+def reading_line(reader: Reader) -> Line:
+    """A line that may read, also over the network."""
+    return Line(reader, frozenset({"network", "environment"}), writes=False, judges=_READING)
+
+
+class Denying(Reader):
+    """Reads commands by the table, and lets pass what nobody knows, unless it is known for harm by its name or its words."""
+
+    def read(self, words: Sequence[Word], at: At, found: list[Effect]) -> None:
+        """Add the effects of a command. Raises `Refused`."""
+        said = program_name(words[0].text)
+        name = (
+            said
+            if said in self._extra
+            else known_as(said, self._table.entries, self._table.parents, RUNNERS, DANGEROUS)
+        )
+        words = [words[0]._replace(text=name), *words[1:]]
+        if name in self._extra:
+            found += arguments(name, words)
+            return
+        rule = "runs_programs" if name in RUNNERS else harm_of(name)
+        if rule is not None and (name in RUNNERS or not self._knows(name)):
+            raise Refused(rule, name)
+        if not self._knows(name) or name in DELETERS | _RIGHTS:
+            self._hold_words([one.text for one in words])
+        if not self._knows(name) and "/" not in name:
+            found += arguments(name, words)
+            return
+        kept = len(found)
+        try:
+            super().read(words, at, found)
+        except Refused as problem:
+            if rule is not None or problem.rule not in _UNKNOWN or name in _closed():
+                raise Refused(rule or problem.rule, problem.why) from None
+            # Nobody knows what the words mean, and no other word of this program would run anything.
+            del found[kept:]
+            self._hold_words([one.text for one in words])
+            found += arguments(name, words)
+
+    def _hold_words(self, texts: list[str]) -> None:
+        rule = strict_rule(texts)
+        if rule is not None:
+            raise Refused(rule, texts[0])
+
+
+_UNKNOWN = frozenset({"option", "operand", "subcommand"})
+
+
+@cache
+def _closed() -> frozenset[str]:
+    """Programs of which no unknown word passes: some run others by one of their words, and some do nothing but read."""
+    entries, parents = table()
+    found = {name.partition(" ")[0] for name, one in entries.items() if _may_run(one)}
+    found |= {name for name, one in entries.items() if name not in parents and _only_reads(one)}
+    found |= HIDING
+    return frozenset(found.union(alias for alias, name in ALIASES.items() if name in found))
+
+
+def _may_run(entry: Entry) -> bool:
+    options = (*entry.letters.values(), *entry.longs.values(), *entry.words.values())
+    return entry.operands.tail == "command" or entry.stdin == "runs" or any(one.kind == "runs" for one in options)  # fmt: skip
+
+
+def _only_reads(entry: Entry) -> bool:
+    return entry.effects <= {"recursive"} and any(one.kind in {"reads", "lists"} for one in entry.operands.slots)  # fmt: skip
+
+
+def _denied(effect: Effect, said: Said) -> str | None:
+    """What speaks against an effect; of a program that is known for harm all but reading does."""
+    if effect.kind == "starts":
+        return None if effect.of in _WRAPPING or _is_module(effect) else "runs_programs"
+    if effect.kind in _STARTED and _STARTING.fits(effect.of):
+        return "runs_programs"
+    harmful = harm_of(effect.of.partition(" ")[0])
+    reads = _READING.get(effect.kind, _passes)
+    if harmful is not None and reads(effect, said._replace(writes=False)) is not None:
+        return harmful
+    return _DENIED.get(effect.kind, _passes)(effect, said)
+
+
+def _is_module(effect: Effect) -> bool:
+    """Whether it is a program of the table that Python runs by its name."""
+    entries, parents = table()
+    return _MODULES.fits(effect.of) and (effect.text in entries or effect.text in parents)
+
+
+_MODULES = Pattern(r"(?:python|pypy)[\d.]* -m")
+_STARTED = frozenset({"project", "acts", "run"})
+_STARTING = Pattern(r"go (?:run|generate)|cargo (?:run|r)|(?:docker|podman|nerdctl)(?:-compose)?(?: .*)?")  # fmt: skip
+"""What runs a program that it makes or gets, besides builds, tests and scripts of a project."""
+
+
+def _read(effect: Effect, said: Said) -> str | None:
+    found = JUDGES["lists" if effect.kind == "lists_below" else effect.kind](effect, said._replace(granted=_ENDLESS))  # fmt: skip
+    return None if found == "outside" else found
+
+
+_ENDLESS = frozenset({"endless"})
+
+
+def _named(effect: Effect, said: Said) -> str | None:
+    """A pattern of names that is there to find secrets."""
+    return "host_file" if chooses_secrets(effect.text) or is_secret(resolve(HERE, effect.text)) else None  # fmt: skip
+
+
+def _written(effect: Effect, said: Said) -> str | None:
+    """A program that only reads by nature writes by none of its options; no program writes where secrets or what starts later are."""
+    path = effect.path
+    if effect.text.startswith("|"):
+        return "program_option"
+    if path is None or path.base in {"?", "#"}:
+        return "unknown_arguments"
+    if is_secret(path):
+        return "host_file"
+    if is_kept(path) or (path.base == "/" and path.parts[:1] in _SYSTEM):
+        return "outside"
+    if effect.by == "-delete" or (effect.kind == "deletes" and not path.parts):
+        return "recursive_delete"
+    return "option" if effect.by.startswith("-") and said.reads and effect.of not in _ARCHIVING else None  # fmt: skip
+
+
+def _run(effect: Effect, said: Said) -> str | None:
+    """A file by its name; no stream, and nothing from another machine."""
+    path = effect.path
+    stream = path is None or (path.base == "/" and path.parts[:1] in {("dev",), ("proc",)})
+    return "inline_code" if stream or "://" in effect.text or effect.text.startswith(("http:", "https:", "npm:", "jsr:")) else None  # fmt: skip
+
+
+def _valued(effect: Effect, said: Said) -> str | None:
+    """A path in an option: not from elsewhere, but for the libraries of the system."""
+    return JUDGES["value"](effect._replace(text=_LIBRARIES.sub("x", effect.text)), said)
+
+
+_LIBRARIES = Pattern(r"/(?:usr|opt|lib|lib64)(?:/\w[\w.+-]*)*")
+_ARCHIVING = frozenset({"tar", "gtar", "bsdtar"})
+_SYSTEM = ((), *((one,) for one in "bin boot dev etc lib lib64 proc sbin sys usr".split()))
+
+
+_DENIED: Mapping[str, Judge] = {
+    **JUDGES,
+    **dict.fromkeys(("reads", "reads_below", "lists", "lists_below"), _read),
+    **dict.fromkeys(("writes", "deletes"), _written),
+    "run": _run,
+    "runs": lambda effect, said: "program_option",
+    "value": _valued,
+    "names": _named,
+    **dict.fromkeys(
+        ("sends", "network", "endless", "environment", "acts", "writes_here", "unpacks", "fetches"),
+        _passes,
+    ),
+}
+_DENYING: Mapping[str, Judge] = dict.fromkeys(JUDGES, _denied)
+
+
+def denying_line(reader: Reader) -> Line:
+    """A line that may do what is not known for harm."""
+    granted = frozenset({"network", "environment", "endless"})
+    return Line(reader, granted, writes=True, judges=_DENYING)

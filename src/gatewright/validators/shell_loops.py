@@ -1,0 +1,122 @@
+"""Loops of a shell line (`for x in a b`, `while read x`), and variables that it sets to a plain text and then names.
+
+What a loop goes through is on the line, or comes from its input, which nobody has seen. A variable is known where it is set once, by what runs
+in any case before it is named; where it may not have been set, it would be whatever the environment has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from gatewright.patterns import Pattern
+from gatewright.validators.shell_syntax import Unacceptable, Word, node_words
+
+__all__ = ["Loop", "assigned", "body", "loop_of", "read_names"]
+
+_MOST_OF_A_LOOP = 16
+_ENDING = frozenset({";", "&", "comment"})
+
+Loop = tuple[bytes, list[Word]]
+"""The variable of a loop, and the words that it goes through."""
+
+
+def loop_of(node: Node) -> Loop:
+    """What a `for` names. Raises `Unacceptable` where nobody can say what it goes through."""
+    head = [one for one in node.children if one.type != ";"]
+    if [one.type for one in head[:3]][::2] != ["for", "in"] or head[-1].type != "do_group":
+        raise Unacceptable("for_statement")
+    values = [word for one in head[3:-1] for word in node_words(one)]
+    if not _LOOPS.fits((head[1].text or b"").decode()):
+        raise Unacceptable("assignment")
+    if not 0 < len(values) <= _MOST_OF_A_LOOP or any(one.text.startswith("-") for one in values):
+        raise Unacceptable("for_statement")
+    return head[1].text or b"", values
+
+
+_NAME = r"(?:[A-Z]|[a-z_][a-z0-9_]{0,3}|(?:file|files|name|item|line|test|dir|folder|pkg|package|module|branch|commit|host|port|version|target|service|script)s?)"
+_LOOPS = Pattern(_NAME)
+"""Names of variables that mean nothing to a shell or a program."""
+_READ = Pattern(
+    rf"(IFS=(?:''|\"\")? |IFS=(?:[,:;|]|'[,:;| \\t]'|\"[,:;| ]\"|\$'\\t') )?read (?:-r )?({_NAME}(?: {_NAME}){{0,3}})"
+)
+
+
+def read_names(node: Node) -> tuple[list[bytes], bool]:
+    """What a `while` reads from its input, and whether its one variable gets whole lines. Raises `Unacceptable` for any other `while`."""
+    words = [one for one in node.children if one.is_named]
+    found = _READ.fullmatch((words[0].text or b"").decode()) if words else None
+    if found is None or node.children[0].type != "while" or len(words) != len(("read", "do")):
+        raise Unacceptable(node.type)
+    names = str(found[2]).split()
+    whole = len(names) == 1 and (not found[1] or found[1].strip("\"' ") == "IFS=")
+    return [one.encode() for one in names], whole
+
+
+def body(node: Node) -> list[Node]:
+    """The statements of a loop. Where it may go from folder to folder nobody can say where it is."""
+    if node.type == "for_statement":
+        loop_of(node)
+        return [node.children[-1]]
+    if node.type == "while_statement":
+        read_names(node)
+        return [node.children[-1]]
+    if _GOES.within((node.text or b"").decode()):
+        raise Unacceptable("for_statement")
+    return [part for part in node.children[1:-1] if part.type not in _ENDING]
+
+
+_GOES = Pattern(r"(?:^|[^\w./-])(?:cd|pushd|popd)(?:[^\w./-]|\n?\Z)")
+_PLAIN = Pattern(r"[\w./:@%+,][\w./:@%+,-]*")
+"""A text that means the same in whatever place of a line."""
+
+
+def assigned(root: Node) -> Iterator[tuple[bytes, bytes, int]]:
+    """Name and text of each variable that a line sets, and from where on that is what it is."""
+    found = [one for statement in root.children for one in _first(statement)]
+    said = _said(root) if found else Counter[bytes]()
+    for node in found:
+        name, text = _parts(node)
+        if text and said[name] == 1:
+            yield name, text, node.end_byte
+
+
+def _first(statement: Node) -> list[Node]:
+    """The assignments with which a statement begins that runs in this shell."""
+    after = statement.next_sibling
+    if after is not None and after.type == "&":
+        return []
+    while statement.type == "list":
+        statement = statement.children[0]
+    if statement.type == "variable_assignments":
+        return list(statement.children)
+    return [statement] if statement.type == "variable_assignment" else []
+
+
+def _parts(node: Node) -> tuple[bytes, bytes]:
+    """The name, and the text if it is a plain one."""
+    name, *rest = node.children
+    try:
+        words = [word for one in rest[1:] for word in node_words(one)]
+    except Unacceptable:
+        words = []
+    one = words[0] if len(words) == 1 and rest[0].type == "=" else Word("")
+    plain = not one.glob and _PLAIN.fits(one.text)
+    return name.text or b"", one.text.encode() if plain else b""
+
+
+def _said(root: Node) -> Counter[bytes]:
+    """How often each name stands on the line as what is set, or as a word that a command could set."""
+    stack, found = [root], Counter[bytes]()
+    while stack:
+        node = stack.pop()
+        around = node.parent.type if node.parent is not None else ""
+        if node.type in {"variable_name", "word"} and around not in _NAMING:
+            found[node.text or b""] += 1
+        stack += node.children
+    return found
+
+
+_NAMING = frozenset({"simple_expansion", "expansion"})
