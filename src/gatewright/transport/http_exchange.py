@@ -20,11 +20,11 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from gatewright.transport.base import Limits
-from gatewright.transport.http_head import KnownHead, end_of_head, refusal, spell, whole_head
+from gatewright.transport.http_head import JSON, KnownHead, end_of_head, refusal, spell, whole_head
 from gatewright.transport.unread_ends import UnreadEnds
 from gatewright.transport.websocket_intake import Turns
 
-__all__ = ["JSON", "App", "Connection", "Exchange", "Serving"]
+__all__ = ["App", "Connection", "Exchange", "Serving"]
 
 log = logging.getLogger(__name__)
 
@@ -33,9 +33,6 @@ App = Callable[..., Awaitable[None]]
 argument, and may use `take_whole`, `answer` and `when_gone` where that saves it a few messages. Its scope is the one
 of every request with this head (`head`): it changes nothing in it, and may leave in `head.notes` what it found out. Where it leaves a
 function in `head.serve`, that is given the exchanges of later requests with this head instead."""
-
-JSON = ((b"content-type", b"application/json"),)
-"""The header of an answer that is JSON."""
 
 _DISCONNECT = "http.disconnect"
 _NOT_BEGUN = "the response has not begun: http.response.start comes first"

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import httptools
 
 __all__ = [
+    "JSON",
     "Flaw",
     "Headers",
     "KnownHead",
@@ -37,6 +38,9 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 Headers = list[tuple[bytes, bytes]]
+
+JSON = ((b"content-type", b"application/json"),)
+"""The header of an answer that is JSON."""
 
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 _VERSIONS = ("1.0", "1.1")

@@ -12,7 +12,7 @@ import logging
 import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ from gatewright.mcp.protocol.replay import Stream, Streams
 from gatewright.mcp.server.event_limits import fitting, is_told
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Limits
-from gatewright.transport.http_exchange import JSON, Exchange
+from gatewright.transport.http_head import JSON
 from gatewright.transport.pipe_ends import Backlog
 from gatewright.web import sse
 
@@ -44,7 +44,10 @@ log = logging.getLogger("gatewright.mcp.server")
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-Whole = Exchange
+if TYPE_CHECKING:  # a server over stdio loads no HTTP server
+    from gatewright.transport.http_exchange import Exchange as Whole
+else:
+    Whole = Any
 """What our own HTTP server offers besides ASGI, for requests and answers that are one piece."""
 
 EVENT_STREAM = (
