@@ -1,8 +1,7 @@
 """The house rules that a linter does not know, each as a function from a text to complaints.
 
-Every rule takes what it judges as an argument and returns one line a breach, empty when all is
-well. The tests beside this file run each rule on a small bad example, so that the rule itself is
-known to bite, and then on the whole tree.
+Every rule takes what it judges as an argument and returns one line a breach. The tests beside this file run each rule on
+a small bad example, so that the rule itself is known to bite, and then on the whole tree.
 """
 
 from __future__ import annotations
@@ -10,7 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import PurePosixPath
+
+from tests.house_rules.tree import parsed
 
 __all__ = [
     "MAX_FIRST_LINE",
@@ -36,17 +38,9 @@ __all__ = [
 MAX_LINES = 400
 MAX_FIRST_LINE = 140
 DRAWERS = {"utils", "util", "common", "shared", "core", "helpers", "services", "managers"}
-FREE_TEST_FOLDERS = {
-    "agents",
-    "behaviour",
-    "browser",
-    "conformance",
-    "peers",
-    "house_rules",
-    "scripts",
-    "benchmarks",
-    "tool_servers",
-}
+FREE_TEST_FOLDERS = set(
+    "agents behaviour browser conformance peers house_rules scripts benchmarks tool_servers".split()
+)
 
 _LEFTOVER = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|NotImplemented" + r"Error)\b")
 _LIMIT_NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa(?:\s*$|:.*(?:C901|PLR0915))")
@@ -101,7 +95,8 @@ def reordered_literals(modules: Mapping[str, str]) -> list[str]:
     seen: dict[frozenset[str], tuple[tuple[str, ...], str]] = {}
     found = []
     for name, text in modules.items():
-        for node in (one for at in ast.walk(ast.parse(text)) for one in _united(at)):
+        walked = ast.walk(parsed(text)) if "Literal[" in text else ()
+        for node in (one for at in walked for one in _united(at)):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             values, place = tuple(map(ast.unparse, parts)), f"{name}:{node.lineno}"
             before, first = seen.setdefault(frozenset(values), (values, place))
@@ -116,8 +111,9 @@ def _united(node: ast.AST) -> list[ast.Subscript]:
     return [one for one in literals if _dotted(one.value).endswith("Literal")]
 
 
+@cache
 def _first_line(text: str) -> str:
-    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+    return (ast.get_docstring(parsed(text)) or "").partition("\n")[0]
 
 
 def forbidden_names(path: str) -> list[str]:
@@ -169,7 +165,7 @@ def missing_twins(modules: Mapping[str, str], tests: Sequence[str]) -> list[str]
         for path, text in sorted(modules.items())
         if _has_code(path, text)
         and (path == "feature.py" or PurePosixPath(path).name != "feature.py")
-        and not any(_is_twin(_twin(path), test) for test in tests)
+        and not any(map(partial(_is_twin, _twin(path)), tests))
     ]
 
 
@@ -177,7 +173,7 @@ def late_parts(name: str, text: str) -> list[str]:
     """What makes an object complete after it was made: an attribute that is set on another one, and a lambda that stands for a
     part of its own object that is still to come."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Lambda) and _names_self(node.body):
             found.append((node.lineno, f"`{ast.unparse(node)}` stands for a part to come"))
         found.extend(
@@ -231,7 +227,7 @@ def _is_twin(twin: str, test: str) -> bool:
 def _has_code(path: str, text: str) -> bool:
     if not PurePosixPath(path).name.startswith("__"):
         return True
-    return any(isinstance(node, _Definition) for node in ast.parse(text).body)
+    return any(isinstance(node, _Definition) for node in parsed(text).body)
 
 
 def dishonest_exports(name: str, text: str) -> list[str]:
@@ -239,7 +235,7 @@ def dishonest_exports(name: str, text: str) -> list[str]:
 
     A package file may export what it imports; any other module exports what it defines.
     """
-    tree = ast.parse(text)
+    tree = parsed(text)
     exported = _exported(tree)
     if exported is None:
         return [] if _only_docstring(tree) else [f"{name}: no literal __all__"]
@@ -306,7 +302,7 @@ def private_imports(name: str, text: str, exports: Mapping[str, Iterable[str]]) 
     `exports` maps dotted module names to their `__all__`; submodules count as offered.
     """
     found: list[str] = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
             continue
         if node.module not in exports:
@@ -328,7 +324,7 @@ def undocumented_methods(name: str, text: str) -> list[str]:
     """
     return [
         f"{name}:{method.lineno}: {owner.name}.{method.name} has no docstring"
-        for owner in ast.parse(text).body
+        for owner in parsed(text).body
         if isinstance(owner, ast.ClassDef) and not owner.bases and not owner.name.startswith("_")
         for method in owner.body
         if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -344,7 +340,7 @@ def unwanted_marks(name: str, text: str) -> list[str]:
     """Ways to have a test and not run it."""
     return [
         f"{name}:{node.lineno}: {_dotted(node)}"
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(parsed(text))
         if isinstance(node, ast.Attribute | ast.Name) and _is_unwanted(_dotted(node))
     ]
 
@@ -381,7 +377,7 @@ def untested_tests(name: str, text: str) -> list[str]:
 
 
 def _tests(text: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
             "test"
         ):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import gatewright
 
 SOURCE = Path(gatewright.__file__).parent
+
+_WORD = re.compile(r"\bre\b")
 
 _OPERATOR = "the operator's own configuration or words"
 _AUTHOR = "the author's own code, while he exports or declares it"
@@ -27,6 +30,8 @@ ALLOWED = {
 
 
 def imports_re(text: str) -> bool:
+    if not _WORD.search(text):  # parsing is most of what this costs
+        return False
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import) and any(
             one.name.split(".")[0] == "re" for one in node.names

@@ -67,6 +67,8 @@ def spelled(name: str, text: str) -> list[str]:
 
 def asked(text: str) -> Iterator[tuple[int, str]]:
     """The commands that a module asks `to_type` and `Typed.shown` for, with X for each name."""
+    if "to_type" not in text and "shown" not in text:
+        return  # unparsed: that is most of what this costs
     for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Call) or not node.args:
             continue

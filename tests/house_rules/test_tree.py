@@ -7,16 +7,43 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import chain
 from urllib.parse import urlsplit
 
 from gatewright.app.features import FEATURES
 from tests.house_rules import rules, tree
 
+Rule = Callable[[str, str], list[str]]
+_OF_SOURCES: tuple[Rule, ...] = (
+    rules.first_lines,
+    rules.dishonest_exports,
+    rules.undocumented_methods,
+)
+_OF_TESTS: tuple[Rule, ...] = (rules.unreadable_test_names, rules.untested_tests)
 
-def _complaints(rule: object, texts: dict[str, str]) -> list[str]:
-    assert callable(rule)
+
+def _complaints(rule: Rule, texts: dict[str, str]) -> list[str]:
     return [line for name, text in texts.items() for line in rule(name, text)]
+
+
+@cache
+def _all_complaints() -> Mapping[str, list[str]]:
+    """Those of all rules that look at a syntax tree, by the names of the rules: each file is parsed once."""
+    sources, tests = tree.modules("src"), tree.test_files()
+    exports = {_dotted(name): _all_of(text) for name, text in sources.items()}
+    found: dict[str, list[str]] = {}
+    for name, text in sources.items():
+        for rule in _OF_SOURCES:
+            found.setdefault(rule.__name__, []).extend(rule(name, text))
+        found.setdefault("private_imports", []).extend(rules.private_imports(name, text, exports))
+    for name, text in tree.modules("tests").items():
+        found.setdefault("unwanted_marks", []).extend(rules.unwanted_marks(name, text))
+        short = name.removeprefix("tests/")
+        for rule in _OF_TESTS if short in tests else ():
+            found.setdefault(rule.__name__, []).extend(rule(short, text))
+    return found
 
 
 def _report(lines: list[str]) -> str:
@@ -111,13 +138,12 @@ def test_wiring_stays_small_enough_to_be_read() -> None:
 
 
 def test_every_module_says_honestly_what_it_offers() -> None:
-    found = _complaints(rules.dishonest_exports, tree.modules("src"))
+    found = _all_complaints()["dishonest_exports"]
     assert not found, _report(found)
 
 
 def test_every_module_says_in_its_first_line_what_it_does() -> None:
-    sources = tree.modules("src")
-    found = _complaints(rules.first_lines, sources) + rules.same_first_lines(sources)
+    found = _all_complaints()["first_lines"] + rules.same_first_lines(tree.modules("src"))
     assert not found, _report(found)
 
 
@@ -139,18 +165,12 @@ def test_each_decision_has_a_number_of_its_own_and_a_line_in_the_list() -> None:
 
 
 def test_every_public_method_is_documented_by_itself_or_by_its_base() -> None:
-    found = _complaints(rules.undocumented_methods, tree.modules("src"))
+    found = _all_complaints()["undocumented_methods"]
     assert not found, _report(found)
 
 
 def test_no_module_takes_from_another_what_it_does_not_offer() -> None:
-    sources = tree.modules("src")
-    exports = {_dotted(name): _all_of(text) for name, text in sources.items()}
-    found = [
-        line
-        for name, text in sources.items()
-        for line in rules.private_imports(name, text, exports)
-    ]
+    found = _all_complaints()["private_imports"]
     assert not found, _report(found)
 
 
@@ -160,24 +180,27 @@ def _dotted(name: str) -> str:
 
 
 def _all_of(text: str) -> list[str]:
-    for node in ast.parse(text).body:
+    begins = max(
+        text.find("\n__all__ "), 0
+    )  # from there to its end, which stands in a line by itself or ends it
+    for node in ast.parse(text[begins : text.find("]\n", begins) + 2]).body if begins else ():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return [str(each) for each in ast.literal_eval(node.value)]
     return []
 
 
 def test_no_test_is_skipped_or_expected_to_fail() -> None:
-    found = _complaints(rules.unwanted_marks, tree.modules("tests"))
+    found = _all_complaints()["unwanted_marks"]
     assert not found, _report(found)
 
 
 def test_every_test_name_in_the_tree_is_a_sentence() -> None:
-    found = _complaints(rules.unreadable_test_names, tree.test_files())
+    found = _all_complaints()["unreadable_test_names"]
     assert not found, _report(found)
 
 
 def test_every_test_in_the_tree_can_fail() -> None:
-    found = _complaints(rules.untested_tests, tree.test_files())
+    found = _all_complaints()["untested_tests"]
     assert not found, _report(found)
 
 

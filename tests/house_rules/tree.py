@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
-__all__ = ["ROOT", "files", "modules", "read", "source_modules", "test_files"]
+__all__ = ["ROOT", "files", "modules", "parsed", "read", "source_modules", "test_files"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _BUILT = {".git", ".venv", ".peers", "node_modules", "__pycache__", "build", "dist"}
@@ -36,6 +37,13 @@ def read(name: str) -> str | None:
         return (ROOT / name).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         return None
+
+
+@lru_cache(maxsize=1)
+def parsed(text: str) -> ast.Module:
+    """A text as a tree, which nobody changes. One is kept: parsing is most of what the rules cost, and all trees take half a
+    gibibyte, so rules are asked about one file after the other."""
+    return ast.parse(text)
 
 
 def modules(*folders: str) -> dict[str, str]:

@@ -12,7 +12,6 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # who answers line by line starts without it
@@ -84,17 +83,24 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-@dataclass
 class Call:
     """One request or notification (`id` is None) from a client."""
 
-    client: Client
-    method: str
-    params: dict[str, Any]
-    text: str  # the params exactly as they came, "" when there were none
-    id: Any
-    send: Send  # to the stream on which the answer of this call will go
-    headers: dict[str, str] = field(default_factory=dict)
+    # No dataclass: to import those costs a server as much as all else that it is.
+    def __init__(
+        self,
+        client: Client,
+        method: str,
+        params: dict[str, Any],
+        text: str,
+        id: Any,
+        send: Send,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        """`text` is the params exactly as they came, "" when there were none; `send` leads to the stream on which the answer
+        of this call will go."""
+        self.client, self.method, self.params, self.text = client, method, params, text
+        self.id, self.send, self.headers = id, send, headers or {}
 
     async def notify(self, method: str, params: Any) -> None:
         """Tell the client something that belongs to this call."""
@@ -173,7 +179,7 @@ class Client:
             member(text, "params") or "",
             message.get("id"),
             send,
-            headers or {},
+            headers,
         )
         if "id" not in message:
             await self._noticed(call)
