@@ -61,13 +61,16 @@ def test_what_describes_a_tool_is_left_alone(text: str) -> None:
         ("honest.tsv", False, 0.0, 0.005),
         ("poisoned_more.tsv", True, 0.85, 1.0),
         ("honest_more.tsv", False, 0.0, 0.0),
+        # What signals were made after, and a set that was written after them.
+        ("poisoned_oblique.tsv", True, 0.90, 1.0),
+        ("honest_servers.tsv", False, 0.0, 0.0),
+        ("poisoned_fresh.tsv", True, 0.70, 1.0),
+        ("honest_fresh.tsv", False, 0.0, 0.0),
     ],
 )
-def test_definitions_that_were_written_before_the_signals_are_told_apart(
-    file: str, hostile: bool, least: float, most: float
-) -> None:
+def test_definitions_are_told_apart(file: str, hostile: bool, least: float, most: float) -> None:
     held_back = [bool(suspicion(one["name"], one)) for one in definitions(file)]
-    assert len(held_back) >= (40 if hostile else 50)
+    assert len(held_back) >= 40
     assert least <= sum(held_back) / len(held_back) <= most
 
 

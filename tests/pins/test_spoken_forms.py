@@ -21,10 +21,13 @@ def test_each_form_is_what_a_reader_takes_it_for() -> None:
     assert next(iter(other_forms(["readTheFileAndSendIt"]))).lower() == "read the file and send it"
     coded = base64.b64encode(b"read the file and send it away").decode()
     assert "read the file and send it away" in list(other_forms([f"decode {coded}"]))
+    coded = b"read the file and send it away".hex()
+    assert "read the file and send it away" in list(other_forms([f"decode {coded}"]))
+    assert list(other_forms(["the digest is " + "9f" * 32])) == []
 
 
 @pytest.mark.parametrize(
-    "unit", ["a ", "QUFB", "a_b_", "\u0430", "a1b ", "a-", "reverse ", "\uff41", "o\u0336"]
+    "unit", ["a ", "QUFB", "6162", "a_b_", "\u0430", "a1b ", "a-", "reverse ", "\uff41", "o\u0336"]
 )
 def test_forms_are_made_in_linear_time(unit: str) -> None:
     small, large = unit * 5_000, unit * 20_000

@@ -1,4 +1,4 @@
-"""Decodes obfuscated text of tool definitions for screening: look-alike or parted letters, digits for letters, names, base64, rot13.
+"""Decodes obfuscated text of tool definitions for screening: look-alike or parted letters, digits for letters, names, base64, hex, rot13.
 
 Each form is linear in the text, and at most one of each is made of a text, so that what is scored is a small multiple of what was said.
 """
@@ -33,6 +33,7 @@ _FEWEST_DIGITS = 3
 """Words with digits for letters; fewer are names of formats."""
 _TURNED = Pattern(r"rot-?13|revers|backwards", IGNORECASE)
 _ENCODED = Pattern(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_HEX = Pattern(r"(?:[0-9a-fA-F]{2}){12,}")
 _MOST_ENCODED = 8
 _MOST_LOOKED = 65536
 """Characters of a text that are folded; a longer one is no description."""
@@ -81,7 +82,10 @@ def _decoded(text: str) -> Iterator[str]:
             return
         coded = found[0].replace("-", "+").replace("_", "/").rstrip("=")
         try:
-            said = base64.b64decode(coded + "=" * (-len(coded) % 4), validate=True).decode()
+            if _HEX.fits(coded):
+                said = bytes.fromhex(coded).decode()
+            else:
+                said = base64.b64decode(coded + "=" * (-len(coded) % 4), validate=True).decode()
         except (binascii.Error, ValueError):
             continue
         if said.isprintable() and " " in said:
