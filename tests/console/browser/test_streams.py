@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from urllib.parse import quote, urlsplit
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.console.browser.looks import Opened, settled
@@ -129,3 +130,33 @@ def test_a_page_that_comes_to_the_stream_of_another_hears_of_what_was_before(
         expect(second.locator("#sum")).to_contain_text("1 waiting")
     first.close()
     found.page = second
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_pages_tell_each_other_where_one_has_the_stream_for_all(
+    opened: Open, console: Console, locks: bool
+) -> None:
+    """Elsewhere each has its own, and would hear everything twice."""
+    found = opened("/inbox")
+    first, context = found.page, found.page.context
+    if not locks:
+        context.add_init_script("Object.defineProperty(navigator, 'locks', { value: undefined })")
+    streams: list[str] = []
+    context.on("request", lambda one: streams.append(one.url) if "/events?" in one.url else None)
+    second = context.new_page()
+    for page in (first, second):
+        page.goto(f"{console.url}/inbox")
+        expect(page.locator("body[data-listens]")).to_have_count(1)
+    first.evaluate(
+        """() => {
+          window.heard = [];
+          const channel = new BroadcastChannel(`console-stream ${document.body.dataset.csrf}`);
+          channel.addEventListener("message", (event) => window.heard.push(event.data.kind));
+        }"""
+    )
+    with console.calling("demo__write_note", name="a", text="hello"):
+        for page in (first, second):
+            expect(page.locator("#sum")).to_contain_text("1 waiting")
+    assert ("changed" in first.evaluate("window.heard")) == locks
+    assert len(streams) == (1 if locks else 2)
+    second.close()

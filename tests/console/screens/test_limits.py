@@ -57,6 +57,8 @@ async def test_callers_of_one_name_are_told_apart_and_what_refills_keeps_its_pla
         for kind in ("agent", "operator", "anonymous"):
             for name in ("ann", "bob", "cid"):
                 assert rate.meter.take("http", Caller(name, kind).who, None) is None
+        page = (await viewer.get("/limits")).text
+        assert page.count('ann <span class="faint">operator</span>') == 2  # a minute, a day
         for sort in ("wait", "name", "full"):
             found: list[Any] = []
             after = ""

@@ -7,7 +7,8 @@
 window.consoleStream = (topics, since, key, on) => {
   const url = `/events?topics=all&since=${since}&key=${encodeURIComponent(key)}`;
   const name = `console-stream ${key}`;
-  const channel = new BroadcastChannel(name);
+  // Each with a stream of its own has nothing to tell the others: they would hear everything twice.
+  const channel = navigator.locks ? new BroadcastChannel(name) : { addEventListener() {}, postMessage() {}, close() {} };
   const leaving = new AbortController();
   let release = () => {};
   let source = null;
