@@ -107,9 +107,9 @@ class Pinning:
         for server in self._left.difference(modes):
             self._drop(server)
         self._left = set(self._modes).difference(modes)
-        if modes != self._modes:
-            self._modes = modes
-            self._again()
+        changed, self._modes = {one for one, _ in modes.items() ^ self._modes.items()}, modes
+        if changed:
+            self._again(changed)
 
     def _drop(self, server: str) -> None:
         """Nothing is known of the tools of a server any more but what the store has."""
@@ -293,11 +293,14 @@ class Pinning:
         """Give the store back."""
         self.store.close()
 
-    def _again(self) -> None:
-        """Judge what is on the shelves once more. Where all of it stands as before, nobody has to look again."""
+    def _again(self, anew: Collection[str] | None = None) -> None:
+        """Judge what is on the shelves once more: all, or that of some servers and what is held back, perhaps for what one of those has.
+        Where all of it stands as before, nobody has to look again."""
         before = self._judged
         self._judged = {
-            target: one for target, one in before.items() if target.server in self._left
+            at: one
+            for at, one in before.items()
+            if at.server in self._left or not (anew is None or at.server in anew or one.why)
         }
         try:
             for server, tools in self._shelves.items():
@@ -305,7 +308,10 @@ class Pinning:
                 if server not in self._off and self._modes.get(server, "off") != "off":
                     self._judge(server, tools)
         finally:
-            if _answers(before) != _answers(self._judged):
+            now = self._judged
+            if before.keys() != now.keys() or any(
+                now[at].why != one.why for at, one in before.items()
+            ):
                 self.version += 1
 
     def _knows(self, tool: Tool) -> bool:
@@ -373,10 +379,6 @@ def _size(tool: Tool) -> int:
 def _is_large(batch: Sequence[Tool]) -> bool:
     sizes = [_size(tool) for tool in batch]
     return max(sizes) > _ONE_AT_ONCE or sum(sizes) > _ALL_AT_ONCE
-
-
-def _answers(judged: Mapping[Target, _Judged]) -> dict[Target, str]:
-    return {target: one.why for target, one in judged.items()}
 
 
 def _batches(tools: Sequence[Tool]) -> Iterator[list[Tool]]:
