@@ -23,7 +23,13 @@ Special = Callable[[Call], bool]
 
 Check = Callable[[Call], list[Word]]
 
-PREPARES: Mapping[str, Check] = {"jq": texts.named_values, "fd": running.fd, "xxd": files.xxd}
+PREPARES: Mapping[str, Check] = {
+    "jq": texts.named_values,
+    "fd": running.fd,
+    "xxd": files.xxd,
+    "uniq": files.ended,
+    "git-config": files.ended,
+}
 """What takes words out before options are read."""
 
 SPECIALS: Mapping[str, Special] = {
@@ -65,6 +71,7 @@ CHECKS: Mapping[str, Check] = {
     "mv": files.copied,
     "rsync": files.rsync,
     "truncate": files.truncate,
+    "named": host.named,
     "top": host.top,
     "sysctl": host.sysctl,
     "docker-run": running.docker_run,

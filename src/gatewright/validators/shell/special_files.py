@@ -10,7 +10,19 @@ from gatewright.validators.shell.places import HERE, is_kept, resolve
 from gatewright.validators.shell.words import Option, Refused, given
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["archive", "copied", "dd", "head", "ln", "rights", "rsync", "tar", "truncate", "xxd"]
+__all__ = [
+    "archive",
+    "copied",
+    "dd",
+    "ended",
+    "head",
+    "ln",
+    "rights",
+    "rsync",
+    "tar",
+    "truncate",
+    "xxd",
+]
 
 
 _MODES = frozenset("-x -t -c -r -u -A -d --extract --get --list --create --append --update --catenate --concatenate --diff --compare --delete".split())  # fmt: skip
@@ -185,4 +197,12 @@ def xxd(call: Call) -> list[Word]:
     found, read = given(call.entry, call.words, most=1)
     if found.operands and any(one.text[:1] == "-" for one in call.words[read:]):
         raise Refused("operand", "xxd")
+    return list(call.words)
+
+
+def ended(call: Call) -> list[Word]:
+    """Options that end at the first operand: behind that even `--name-only` is a file that is written, or a value that is set."""
+    found, read = given(call.entry, call.words, most=1)
+    if found.operands and any(one.text[:1] == "-" != one.text for one in call.words[read:]):
+        raise Refused("operand", call.name)
     return list(call.words)
