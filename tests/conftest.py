@@ -72,7 +72,7 @@ _FIRST = {
     "peers": "run `make peers` first",
     "agents": "run `make agents` first",
     "sandbox": "install bubblewrap first (docs/isolation.md)",
-    "traced": "install bubblewrap and strace first (CONTRIBUTING.md)",
+    "traced": "install bubblewrap and strace first",
     "browser": "install chromium, and run `make peers` first",
 }
 

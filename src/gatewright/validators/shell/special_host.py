@@ -44,14 +44,26 @@ _SOCKET = frozenset(
 _LSOF_HOST = Pattern(r".*@[^:]*[A-Za-z].*")
 
 
-_SHOWING_NAMES = frozenset({"netstat", "arp", "route"})
+_SHOWING_NAMES = frozenset({"netstat", "arp", "route", "iptables", "ip6tables"})
+_NUMERIC = (
+    "-n",
+    "--numeric",
+    "--numeric-hosts",
+    "-s",
+    "--statistics",
+    "-i",
+    "--interfaces",
+    "-S",
+    "--list-rules",
+)
+"""With these they ask for no names of hosts."""
 
 
 def named(call: Call) -> list[Word]:
     """Of sockets, those of a host by its name: a server of names is asked for it."""
     operands = call.given.operands
     if call.name in _SHOWING_NAMES:
-        asks = not call.has("-n", "--numeric", "--numeric-hosts", "-s", "--statistics", "-i", "--interfaces")  # fmt: skip
+        asks = not call.has(*_NUMERIC, "--version", "--help")
     elif call.name == "ss":
         texts = [_NUMBERED.sub("", one.text) for one in operands]
         asks = any(one[0] not in _SOCKET for text in texts for one in _NAME.finditer(text))
