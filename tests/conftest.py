@@ -4,8 +4,8 @@ A skipped test is a promise nobody keeps, so a run with a skip or an expected fa
 Tests that talk to foreign clients and servers carry the `peers` mark. They are left out, with one
 line that says so, until `make peers` has installed what they talk to; with `--require-peers` (as
 in CI) they are never left out. The same holds for `agents`, `make agents` and `--require-agents`,
-for `sandbox`, which needs bubblewrap and a kernel that lets it work, and `--require-sandbox`, and for `browser`, which needs
-chromium and the accessibility checks of `make peers`, and `--require-browser`.
+for `sandbox`, which needs bubblewrap and a kernel that lets it work, and `--require-sandbox`, for `traced`, which needs strace as
+well, and `--require-traced`, and for `browser`, which needs chromium and the accessibility checks of `make peers`, and `--require-browser`.
 
 A third for runs that measure coverage: no thread is stopped while it is measured. An exception sent to a thread that
 waits in C (sdk/threads) has CPython 3.11 go round in every traced function call of every other thread until it
@@ -72,6 +72,7 @@ _FIRST = {
     "peers": "run `make peers` first",
     "agents": "run `make agents` first",
     "sandbox": "install bubblewrap first (docs/isolation.md)",
+    "traced": "install bubblewrap and strace first",
     "browser": "install chromium, and run `make peers` first",
 }
 
@@ -159,7 +160,9 @@ def _is_there(mark: str) -> bool:
     """Whether what the tests of a mark talk to is installed."""
     if mark == "browser":
         return shutil.which("chromium") is not None and AXE.exists()
-    if mark != "sandbox":
+    if mark == "traced" and shutil.which("strace") is None:
+        return False
+    if mark not in {"sandbox", "traced"}:
         return all(stamp.exists() for stamp in STAMPS[mark])
     bwrap = shutil.which("bwrap")
     trial = [str(bwrap), "--ro-bind", "/", "/", "--unshare-all", "--size", "1", "--tmpfs", "/tmp"]

@@ -60,7 +60,9 @@ def _run(folder: Path, fails: str) -> tuple[int, str, list[str]]:
     for name in (".ci", "scripts", ".venv/bin"):
         (folder / name).mkdir(parents=True)
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci")
-    commands = [f"bin/{name}" for name in ("make", "npm", "curl", "python3", "bwrap", "chromium")]
+    commands = [
+        f"bin/{name}" for name in ("make", "npm", "curl", "python3", "bwrap", "strace", "chromium")
+    ]
     for name in (*commands, "scripts/check", ".venv/bin/python"):
         (folder / name).write_text(_SAYS, encoding="ascii")
         (folder / name).chmod(0o755)
@@ -114,7 +116,8 @@ def test_tests_of_each_kind_are_among_those_that_ci_runs(kind: str) -> None:
     words = (ROOT / ".ci" / "run").read_text(encoding="utf-8").split()
     text = " ".join(one for one in words if not one.isdigit())  # whatever time each has
     assert (
-        """step test make test TESTS="-m 'not peers and not browser' --require-sandbox\"""" in text
+        """step test make test TESTS="-m 'not peers and not browser' --require-sandbox --require-traced\""""
+        in text
     )
     assert "step peer-tests .venv/bin/python -m pytest -m peers --require-peers" in text
     files = [str(ROOT / "tests" / one) for one in KINDS[kind]]

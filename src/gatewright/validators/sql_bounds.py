@@ -32,7 +32,7 @@ def bounds_rule(root: exp.Expr) -> str | None:
         return "secret_table"
     if any(_is_endless(one) for one in root.find_all(exp.With)):
         return "endless"
-    return "too_much" if any(map(_is_large, root.find_all(exp.Func))) else None
+    return "too_much" if _asks_for_much(root) else None
 
 
 def _reads_secrets(root: exp.Expr) -> bool:
@@ -87,11 +87,22 @@ def _grows(table: exp.Expr) -> bool:
     return bound is None or bound.find(exp.Column) is None
 
 
-def _is_large(call: exp.Func) -> bool:
+def _asks_for_much(root: exp.Expr) -> bool:
+    """Whether a large number stands in a call that makes as much as it is told. What one number has climbed the next leaves out."""
+    climbed: set[int] = set()
+    for literal in root.find_all(exp.Literal):
+        node = literal.parent if _number(literal) > SQL_LISTS["largest"] else None
+        while node is not None and id(node) not in climbed:
+            if isinstance(node, exp.Func) and _makes(node):
+                return True
+            climbed.add(id(node))
+            node = node.parent
+    return False
+
+
+def _makes(call: exp.Func) -> bool:
     name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
-    if not {name.casefold(), name.casefold().removeprefix("exploding_")} & _AMOUNTS:
-        return False
-    return any(_number(one) > SQL_LISTS["largest"] for one in call.find_all(exp.Literal))
+    return bool({name.casefold(), name.casefold().removeprefix("exploding_")} & _AMOUNTS)
 
 
 def _number(literal: exp.Literal) -> float:

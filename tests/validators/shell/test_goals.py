@@ -25,12 +25,43 @@ def test_a_goal_is_a_name() -> None:
     assert not is_goal("https://x.example")
 
 
-@pytest.mark.parametrize("value", ["/tmp/x", "x=/home/u/x", "-I/tmp/x", "~/x", "../x", "a,/var/x"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "/tmp/x",
+        "x=/home/u/x",
+        "-I/tmp/x",
+        "~/x",
+        "../x",
+        "a,/var/x",
+        "..",
+        "~",
+        "out=..",
+        "x=~",
+        "~dev/x",
+        "~dev",
+    ],
+)
 def test_values_lead_out(value: str) -> None:
     assert leads_out(value, None)
 
 
-@pytest.mark.parametrize("value", ["/usr/lib", "a/b", "x", "https://x.example/home/u", "/api/v1"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "/usr/lib",
+        "a/b",
+        "x",
+        "https://x.example/home/u",
+        "/api/v1",
+        "HEAD~",
+        "@~2",
+        "main..dev",
+        "..main",
+        "./...",
+        "~2",
+    ],
+)
 def test_other_values_stay_inside(value: str) -> None:
     assert not leads_out(value, None)
 

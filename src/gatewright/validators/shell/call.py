@@ -15,6 +15,14 @@ __all__ = ["Call", "always", "assigned", "fed", "read_operands", "read_options"]
 
 Read = Callable[[Sequence[Word], At, list[Effect]], None]
 _STREAMS = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2", "/dev/fd/0"})  # fmt: skip
+_TO_OUTPUT = frozenset(
+    "curl|wget|tar|gtar|bsdtar|openssl|iconv|pandoc|gpg|zip|gzip|bzip2|xz|zstd|lz4|brotli|pigz|uniq|guniq|xxd|pdftotext|python -m json.tool".split(
+        "|"
+    )
+)
+"""Programs to which a dash in place of a file that they write is the output; to others it is a name."""
+_OPENING = _TO_OUTPUT | {"tee", "gtee", "sponge", "cp", "gcp", "dd", "gdd"}
+"""Programs that open what their operands name; others put something in its place, or change it."""
 _PATHS = frozenset({"reads", "writes", "deletes", "lists"})
 _ALWAYS = frozenset(
     "network environment endless secrets sends settings code publishes runs project writes_here unpacks fetches package acts".split()
@@ -54,7 +62,7 @@ class Call:
 
     def add_paths(self, kind: str, word: Word, by: str) -> None:
         """An effect on what a word names."""
-        if word.text in _STREAMS or (kind != "writes" and word.text.startswith("/dev/fd/")):
+        if _is_stream(self.name, kind, word.text, by):
             return
         mark = marked(word.text)
         if not mark:
@@ -102,6 +110,19 @@ class Call:
         if words:
             self.add("starts", None, words[0].text)
             self.read(words, (at or self.at)._replace(depth=self.at.depth + 1), self.found)
+
+
+def _is_stream(program: str, kind: str, text: str, by: str) -> bool:
+    """Whether a word means another stream, and no file: what is deleted is always one, and what is written by that name may be."""
+    if text.startswith("/dev/fd/") and kind != "writes":
+        return True
+    if text not in _STREAMS or kind == "deletes":
+        return False
+    if kind != "writes":
+        return True
+    if text == "-":
+        return program.partition(" ")[0] in _TO_OUTPUT or program in _TO_OUTPUT
+    return by != "operand" or program in _OPENING
 
 
 def read_options(call: Call, options: Sequence[Option]) -> None:

@@ -11,7 +11,9 @@ from gatewright.validators.shell.places import HERE, Path, place, resolve
 
 __all__ = ["is_git_setting", "is_goal", "leads_out", "publishes"]
 
-_PLACES = Pattern(r"(?:^|[=,:;@\s]|-[A-Za-z])((?:/|~/|\.\./)[^=,:;\s]*)")
+_PLACES = Pattern(
+    r"(?:^|[=,:;@\s]|-[A-Za-z])((?:/|~/|\.\./)[^=,:;\s]*)|(?:^|[=,:])(\.\.|~(?:[A-Za-z_][\w-]*)?(?:/[^=,:;\s]*)?)(?:[,:;]|\Z)"
+)
 _HOSTS = Pattern(
     r"/(?:tmp|home|Users|var|root|srv|private|dev|proc|etc|mnt|media|run)(?:/.*)?", DOTALL
 )
@@ -20,7 +22,7 @@ _HOSTS = Pattern(
 def leads_out(value: str, folder: Path | None) -> bool:
     """Whether a value, or a part of it, is a path outside that another may write."""
     for found in _PLACES.finditer(value):
-        text = found[1]
+        text = found[1] or found[2] or ""
         if text.startswith("/"):
             if _HOSTS.fits(text) and place(resolve(folder or HERE, text)) != "inside":
                 return True

@@ -23,7 +23,14 @@ Special = Callable[[Call], bool]
 
 Check = Callable[[Call], list[Word]]
 
-PREPARES: Mapping[str, Check] = {"jq": texts.named_values, "fd": running.fd, "xxd": files.xxd, "tree": files.tree}  # fmt: skip
+PREPARES: Mapping[str, Check] = {
+    "jq": texts.named_values,
+    "fd": running.fd,
+    "xxd": files.xxd,
+    "tree": files.tree,
+    "uniq": files.ended,
+    "git-config": files.ended,
+}
 """What takes words out before options are read."""
 
 SPECIALS: Mapping[str, Special] = {
@@ -69,6 +76,7 @@ CHECKS: Mapping[str, Check] = {
     "mv": files.copied,
     "rsync": files.rsync,
     "truncate": files.truncate,
+    "named": host.named,
     "top": host.top,
     "sysctl": host.sysctl,
     "docker-run": running.docker_run,

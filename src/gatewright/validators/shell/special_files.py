@@ -10,7 +10,7 @@ from gatewright.validators.shell.places import HERE, is_kept, resolve
 from gatewright.validators.shell.words import Option, Refused, given
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["archive", "copied", "dd", "head", "ln", "pdftotext", "rights", "rsync", "tar", "tree", "truncate", "xxd"]  # fmt: skip
+__all__ = ["archive", "copied", "dd", "ended", "head", "ln", "pdftotext", "rights", "rsync", "tar", "tree", "truncate", "xxd"]  # fmt: skip
 
 
 _MODES = frozenset("-x -t -c -r -u -A -d --extract --get --list --create --append --update --catenate --concatenate --diff --compare --delete".split())  # fmt: skip
@@ -218,3 +218,11 @@ def pdftotext(call: Call) -> list[Word]:
     if [one.text for one in call.given.operands[1:]] == ["-"]:
         call.does.discard("writes_here")
     return call.given.operands
+
+
+def ended(call: Call) -> list[Word]:
+    """Options that end at the first operand: behind that even `--name-only` is a file that is written, or a value that is set."""
+    found, read = given(call.entry, call.words, most=1)
+    if found.operands and any(one.text[:1] == "-" != one.text for one in call.words[read:]):
+        raise Refused("operand", call.name)
+    return list(call.words)

@@ -11,6 +11,7 @@ __all__ = [
     "date",
     "interval",
     "ip",
+    "named",
     "ping",
     "pkill",
     "ps",
@@ -53,6 +54,8 @@ def ip(call: Call) -> bool:
     changing = _IP_OBJECTS.get(rest[0]) if rest else ()
     if changing is None or (rest[1:] and not _reads(rest[1], changing)):
         raise Refused("subcommand", "ip")
+    if any(word.text in _RESOLVES for word in call.words):
+        call.add("network")
     return True
 
 
@@ -61,6 +64,47 @@ def _reads(verb: str, changing: tuple[str, ...]) -> bool:
     `show`), and the order is not the same everywhere."""
     known = verb != "" and any(one.startswith(verb) for one in _IP_READING)
     return known and not any(one.startswith(verb) for one in changing)
+
+
+_RESOLVES = frozenset({"-r", "-resolve"})
+_NUMBERED, _NAME = Pattern(r"[\da-f]*:[\da-f]*:[\da-f:.]*"), Pattern(r"[A-Za-z_][\w.-]*")
+_SOCKET = frozenset(
+    "dst src dport sport state exclude and or not dev fwmark autobound eq neq ne lt gt le ge all connected synchronized bucket big established "
+    "syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait closed close-wait last-ack listen listening closing".split()
+)
+"""Words of `ss` that are no name of a host."""
+_LSOF_HOST = Pattern(r".*@[^:]*[A-Za-z].*")
+
+
+_SHOWING_NAMES = frozenset({"netstat", "arp", "route", "iptables", "ip6tables"})
+_NUMERIC = (
+    "-n",
+    "--numeric",
+    "--numeric-hosts",
+    "-s",
+    "--statistics",
+    "-i",
+    "--interfaces",
+    "-S",
+    "--list-rules",
+)
+"""With these they ask for no names of hosts."""
+
+
+def named(call: Call) -> list[Word]:
+    """Of sockets, those of a host by its name: a server of names is asked for it."""
+    operands = call.given.operands
+    if call.name in _SHOWING_NAMES:
+        asks = not call.has(*_NUMERIC, "--version", "--help")
+    elif call.name == "ss":
+        texts = [_NUMBERED.sub("", one.text) for one in operands]
+        asks = any(one[0] not in _SOCKET for text in texts for one in _NAME.finditer(text))
+    else:
+        texts = [one.text for one in operands] + [one.value.text for one in call.given.options if one.name == "-i" and one.value]  # fmt: skip
+        asks = any(map(_LSOF_HOST.fits, texts))
+    if asks:
+        call.add("network", None, "", "operand")
+    return operands
 
 
 def date(call: Call) -> list[Word]:

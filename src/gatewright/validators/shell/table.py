@@ -29,7 +29,7 @@ EFFECTS = frozenset(
 """What a program, or an option of it, may do besides what its operands say."""
 SPECIAL = frozenset(
     "find sed awk xargs env tar date git-config jq yq test sqlite ps ping interval sleep seq cd command ip make kill git-remote "
-    "curl zip sql echo docker-run dd less top sysctl head rsync fd set python-module".split()
+    "curl zip sql echo docker-run dd less top sysctl head rsync fd set python-module named".split()
 )
 """Readers in Python for what lists cannot say."""
 _STDIN = frozenset({"reads", "runs", "names", "sends", "writes"})
