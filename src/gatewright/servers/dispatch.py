@@ -7,7 +7,7 @@ a server. Lists are the catalogue's. A few methods concern several servers at on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -113,7 +113,7 @@ class Dispatch:
         """Whether it is known here who is asked; what is not is a server's own method, or nobody's."""
         return method in self._methods or method in self._builtin or method in self._shared
 
-    def __call__(self, call: Call, back: Back) -> Awaitable[Outcome]:
+    def __call__(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
         """Take one call to its owner. Never raises, except for the cancellation of its task."""
         target = call.target
         if target is None or (call.kind == "method" and self.answers(call.method)):
@@ -155,7 +155,7 @@ class Dispatch:
 
     def _asked(
         self, owner: Owner, params: dict[str, Any], call: Call, back: Back
-    ) -> Awaitable[Outcome]:
+    ) -> Coroutine[Any, Any, Outcome]:
         if call.kind == "tool" and wanted(call) and isinstance(owner, Server):
             return self._taking_task(owner, params, call, back)
         return owner.call(call.method, params, call, back)
