@@ -206,6 +206,8 @@ class Kernel:
         self._audit = audit
         self._forwarded: set[_Running] = set()
         self._waits = GateWaits()
+        # Asking for the loop that runs costs a call of the system each time. None, outside of one, asks.
+        self._loop = _running_loop()
         self.in_flight = 0
         """How many calls have a record that is open, or closed and not yet as durable as their answer needs."""
         self.handle: Further = self.walk
@@ -295,7 +297,7 @@ class Kernel:
         return await self._forward(policy, again, back, trail)
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
-        task, since = asyncio.current_task(), monotonic()
+        task, since = asyncio.current_task(self._loop), monotonic()
         running = _Running(call, back, policy.filters, policy=policy, task=task, since=since)
         outcome: Outcome = _CANCELLED
         # Before the wait for the disk: what is revoked meanwhile ends it, too.
@@ -377,6 +379,13 @@ class Kernel:
 
 
 _CANCELLED = Failure("cancelled", "the call was cancelled")
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _as_meant(
