@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import PurePosixPath
 
 from tests.house_rules.tree import parsed
@@ -160,12 +160,13 @@ def missing_twins(modules: Mapping[str, str], tests: Sequence[str]) -> list[str]
     file or `__main__` that defines nothing has nothing to test; one that does has `test_init.py` or `test_main.py`. What the `feature.py` of
     a folder contributes is tested in whole gateways, with it and without it: `app/test_features_absent.py`.
     """
+    named = set[str]().union(*map(_mirrored, tests))
     return [
         f"src/gatewright/{path}: no tests/{_twin(path)}.py"
         for path, text in sorted(modules.items())
         if _has_code(path, text)
         and (path == "feature.py" or PurePosixPath(path).name != "feature.py")
-        and not any(map(partial(_is_twin, _twin(path)), tests))
+        and _twin(path) not in named
     ]
 
 
@@ -205,12 +206,12 @@ def _names_self(node: ast.AST) -> bool:
 
 def stray_twins(modules: Iterable[str], tests: Iterable[str]) -> list[str]:
     """Test files that mirror no module, outside the folders that are not mirrors."""
-    twins = [_twin(path) for path in modules]
+    twins = {_twin(path) for path in modules}
     return [
         f"tests/{test}: mirrors no module of src/gatewright"
         for test in tests
         if FREE_TEST_FOLDERS.isdisjoint(PurePosixPath(test).parts[:-1])
-        and not any(_is_twin(twin, test) for twin in twins)
+        and twins.isdisjoint(_mirrored(test))
     ]
 
 
@@ -219,9 +220,10 @@ def _twin(path: str) -> str:
     return str(pure.with_name(f"test_{pure.stem.strip('_')}"))
 
 
-def _is_twin(twin: str, test: str) -> bool:
+def _mirrored(test: str) -> set[str]:
+    """What a test file may be the twin of: a module of its name, or of what its name begins with."""
     stem = test.removesuffix(".py")
-    return stem == twin or stem.startswith(f"{twin}_")
+    return {stem, *(stem[:at] for at, sign in enumerate(stem) if sign == "_")}
 
 
 def _has_code(path: str, text: str) -> bool:
