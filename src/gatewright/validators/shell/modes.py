@@ -27,7 +27,6 @@ from gatewright.validators.shell.reading import Reader, arguments
 from gatewright.validators.shell.roles import KEEPING, SERVING, TESTING
 from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.table import Entry, table
-from gatewright.validators.shell.values import is_package
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_strict import DANGEROUS, DELETERS, harm_of, strict_rule
 from gatewright.validators.shell_syntax import Word
@@ -90,16 +89,11 @@ def _environment(effect: Effect, said: Said) -> str | None:
     return "secrets" if effect.of.startswith(SERVING) else None
 
 
-def _package(effect: Effect, said: Said) -> str | None:
-    return None if not effect.text or is_package(effect.text, of=effect.of) else "outside"
-
-
 _READING: Mapping[str, Judge] = {
     **JUDGES,
     **dict.fromkeys(("reads", "reads_below"), _reads),
     **dict.fromkeys(("lists", "lists_below", "names", "enters", "argument", "value"), _passes),
     "environment": _environment,
-    "package": _package,
     "starts": lambda effect, said: None if effect.of in _WRAPPING | _ON_EACH else "runs_programs",
     "secrets": lambda effect, said: "secrets",
 }
