@@ -14,13 +14,19 @@ from gatewright.patterns import Pattern
 from gatewright.validators.shell.effects import At, Effect, marked
 from gatewright.validators.shell.line import Line
 from gatewright.validators.shell.names import ALIASES, HIDING, RUNNERS, known_as, program_name
-from gatewright.validators.shell.places import HERE, chooses_secrets, is_kept, is_secret, resolve
+from gatewright.validators.shell.places import (
+    HERE,
+    chooses_secrets,
+    is_kept,
+    is_secret,
+    place,
+    resolve,
+)
 from gatewright.validators.shell.policy import JUDGES, Judge
 from gatewright.validators.shell.reading import Reader, arguments
-from gatewright.validators.shell.roles import SERVING
+from gatewright.validators.shell.roles import KEEPING, SERVING, TESTING
 from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.table import Entry, table
-from gatewright.validators.shell.values import is_package
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_strict import DANGEROUS, DELETERS, harm_of, strict_rule
 from gatewright.validators.shell_syntax import Word
@@ -28,7 +34,7 @@ from gatewright.validators.shell_syntax import Word
 __all__ = ["Asked", "Asking", "Denying", "denying_line", "reading_line"]
 
 _WRAPPING = frozenset(
-    "env genv xargs gxargs time gtime timeout gtimeout nice gnice stdbuf gstdbuf".split()
+    "env genv xargs gxargs time gtime timeout gtimeout nice gnice stdbuf gstdbuf cross-env ccache sccache c8 nyc".split()
 )
 """What starts the program that is named behind it, and nothing else: that one is judged."""
 _ON_EACH = frozenset("find gfind bfs fd fdfind command".split())
@@ -83,16 +89,11 @@ def _environment(effect: Effect, said: Said) -> str | None:
     return "secrets" if effect.of.startswith(SERVING) else None
 
 
-def _package(effect: Effect, said: Said) -> str | None:
-    return None if not effect.text or is_package(effect.text, of=effect.of) else "outside"
-
-
 _READING: Mapping[str, Judge] = {
     **JUDGES,
     **dict.fromkeys(("reads", "reads_below"), _reads),
     **dict.fromkeys(("lists", "lists_below", "names", "enters", "argument", "value"), _passes),
     "environment": _environment,
-    "package": _package,
     "starts": lambda effect, said: None if effect.of in _WRAPPING | _ON_EACH else "runs_programs",
     "secrets": lambda effect, said: "secrets",
 }
@@ -109,6 +110,8 @@ class Denying(Reader):
     def read(self, words: Sequence[Word], at: At, found: list[Effect]) -> None:
         """Add the effects of a command. Raises `Refused`."""
         said = program_name(words[0].text)
+        if marked(said) or words[0].glob:
+            raise Refused("program_name", said)
         name = (
             said
             if said in self._extra
@@ -119,7 +122,8 @@ class Denying(Reader):
             found += arguments(name, words)
             return
         rule = "runs_programs" if name in RUNNERS else harm_of(name)
-        if rule is not None and (name in RUNNERS or not self._knows(name)):
+        asks = len(words) == len((name, "--version")) and words[1].text in _ASKING
+        if rule is not None and not (asks and self._knows(name)) and (name in RUNNERS or not self._knows(name)):  # fmt: skip
             raise Refused(rule, name)
         if not self._knows(name) or name in DELETERS | _RIGHTS:
             self._hold_words([one.text for one in words])
@@ -143,6 +147,7 @@ class Denying(Reader):
             raise Refused(rule, texts[0])
 
 
+_ASKING = frozenset({"--version", "--help"})
 _UNKNOWN = frozenset({"option", "operand", "subcommand"})
 
 
@@ -172,7 +177,7 @@ def _denied(effect: Effect, said: Said) -> str | None:
     if effect.kind in _STARTED and _STARTING.fits(effect.of):
         return "runs_programs"
     harmful = harm_of(effect.of.partition(" ")[0])
-    reads = _READING.get(effect.kind, _passes)
+    reads = _passes if effect.kind == "environment" else _READING.get(effect.kind, _passes)
     if harmful is not None and reads(effect, said._replace(writes=False)) is not None:
         return harmful
     return _DENIED.get(effect.kind, _passes)(effect, said)
@@ -184,15 +189,17 @@ def _is_module(effect: Effect) -> bool:
     return _MODULES.fits(effect.of) and (effect.text in entries or effect.text in parents)
 
 
-_MODULES = Pattern(r"(?:python|pypy)[\d.]* -m")
+_MODULES = Pattern(r"(?:python|pypy)[\d.]* -m|coverage run -m")
 _STARTED = frozenset({"project", "acts", "run"})
-_STARTING = Pattern(r"go (?:run|generate)|cargo (?:run|r)|(?:docker|podman|nerdctl)(?:-compose)?(?: .*)?")  # fmt: skip
+_STARTING = Pattern(r"(?:go (?:run|generate|install)|cargo (?:run|r|install)|(?:docker|podman|nerdctl)(?:-compose)?)(?: .*)?")  # fmt: skip
 """What runs a program that it makes or gets, besides builds, tests and scripts of a project."""
 
 
 def _read(effect: Effect, said: Said) -> str | None:
     found = JUDGES["lists" if effect.kind == "lists_below" else effect.kind](effect, said._replace(granted=_ENDLESS))  # fmt: skip
-    return None if found == "outside" else found
+    # By an option it would be settings, or code.
+    takes = effect.by.startswith("-") and (said.project or said.builds)
+    return None if found == "outside" and not takes else found
 
 
 _ENDLESS = frozenset({"endless"})
@@ -214,9 +221,11 @@ def _written(effect: Effect, said: Said) -> str | None:
         return "host_file"
     if is_kept(path) or (path.base == "/" and path.parts[:1] in _SYSTEM):
         return "outside"
-    if effect.by == "-delete" or (effect.kind == "deletes" and not path.parts):
+    if effect.by == "-delete" or JUDGES[effect.kind](effect, said) == "recursive_delete":
         return "recursive_delete"
-    return "option" if effect.by.startswith("-") and said.reads and effect.of not in _ARCHIVING else None  # fmt: skip
+    if effect.kind == "deletes" and effect.of not in DELETERS and place(path) not in {"inside", "temporary"}:  # fmt: skip
+        return "outside"
+    return "option" if effect.by.startswith("-") and said.reads and effect.of not in KEEPING else None  # fmt: skip
 
 
 def _run(effect: Effect, said: Said) -> str | None:
@@ -232,8 +241,7 @@ def _valued(effect: Effect, said: Said) -> str | None:
 
 
 _LIBRARIES = Pattern(r"/(?:usr|opt|lib|lib64)(?:/\w[\w.+-]*)*")
-_ARCHIVING = frozenset({"tar", "gtar", "bsdtar"})
-_SYSTEM = ((), *((one,) for one in "bin boot dev etc lib lib64 proc sbin sys usr".split()))
+_SYSTEM = ((), *((one,) for one in "bin boot dev etc lib lib64 proc root sbin sys usr".split()))
 
 
 _DENIED: Mapping[str, Judge] = {
@@ -241,7 +249,9 @@ _DENIED: Mapping[str, Judge] = {
     **dict.fromkeys(("reads", "reads_below", "lists", "lists_below"), _read),
     **dict.fromkeys(("writes", "deletes"), _written),
     "run": _run,
-    "runs": lambda effect, said: "program_option",
+    "runs": lambda effect, said: (
+        JUDGES["runs"](effect, said) if effect.of in TESTING else "program_option"
+    ),
     "value": _valued,
     "names": _named,
     **dict.fromkeys(

@@ -284,9 +284,7 @@ def _sends(effect: Effect, said: Said) -> str | None:
 
 
 def _package(effect: Effect, said: Said) -> str | None:
-    if not said.writes or not effect.text:
-        return None
-    return None if is_package(effect.text, of=effect.of) else "outside"
+    return None if not effect.text or is_package(effect.text, of=effect.of) else "outside"
 
 
 def _module(effect: Effect, said: Said) -> str | None:

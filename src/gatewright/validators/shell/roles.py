@@ -2,7 +2,7 @@
 
 __all__ = ["KEEPING", "REPLACING", "SERVING", "TESTING"]
 
-REPLACING = frozenset("tee sponge dd cp gcp mv gmv install ginstall ln gln".split())
+REPLACING = frozenset("tee sponge dd uniq guniq cp gcp mv gmv install ginstall ln gln".split())
 """What puts something else in place of a file that it is given."""
 TESTING = frozenset(
     "pytest|py.test|python -m unittest|python3 -m unittest|jest|vitest|vitest run|mocha|ava|tap|bun test|"

@@ -299,7 +299,7 @@ def docker_inspect(call: Call) -> list[Word]:
     """What it shows: the variables of a container, but for single members, and for what has none."""
     values = {one.name: one.value.text for one in call.given.options if one.value is not None}
     chosen = values.get("-f") or values.get("--format") or ""
-    if _SHOWN.fits(chosen) or values.get("--type") in {"image", "network", "volume", "node"} or " image " in call.name:  # fmt: skip
+    if _SHOWN.fits(chosen) or values.get("--type") in {"image", "network", "volume", "node"}:  # fmt: skip
         call.does.discard("environment")
     return call.given.operands
 
