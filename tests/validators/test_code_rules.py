@@ -228,6 +228,7 @@ def test_all_variables_at_once_are_not_for_code_that_uses_the_network(
     [
         ("x = '__sub' + 'classes__'", "Blocked text: '__subclasses__'"),
         ("x = f\"{'__bui'}ltins__\"", "Blocked text: '__builtins__'"),
+        ("x = ('__sub' + 'classes__') % y", "Blocked text: '__subclasses__'"),
         ("x = ''.join(['a', 'b']) + y", None),
         ("f = '{0.__class__}'", "Blocked format: a special member"),
         (

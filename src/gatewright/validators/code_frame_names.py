@@ -119,18 +119,18 @@ _NAMED_AS_TEXT = (
 )
 
 
-def mentioned(tree: Tree, tests: Set[str]) -> set[int]:
+def mentioned(tree: Tree, tests: Set[str]) -> list[ast.expr]:
     """Every node that only says which type something has: in annotations, and what one of the builtins `tests` is given."""
     roots: list[ast.AST | None] = []
     roots += [node.annotation for node in tree.of(ast.arg, ast.AnnAssign)]
     roots += [node.returns for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)]
     for _, call in tree.called(tests):
         roots += call.args[1:2]
-    found: set[int] = set()
+    found: list[ast.expr] = []
     while roots:
         node = roots.pop()
         if isinstance(node, ast.Name | ast.Attribute):
-            found.add(id(node))
+            found.append(node)
         elif isinstance(node, ast.Tuple | ast.List):
             roots += node.elts
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):

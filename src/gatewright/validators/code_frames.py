@@ -15,7 +15,7 @@ from gatewright.patterns import Pattern
 from gatewright.validators.code_frame_functions import DIRECT, PIVOTS, Functions, is_hidden
 from gatewright.validators.code_frame_names import FrameNames, mentioned
 from gatewright.validators.code_lists import FRAME_LISTS, FRAME_MEMBERS
-from gatewright.validators.code_members import ENUMERATIONS, Walk
+from gatewright.validators.code_members import ENUMERATIONS, TYPES, Walk
 from gatewright.validators.code_tree import Tree
 
 __all__ = ["frame_violations"]
@@ -60,7 +60,10 @@ class _Frames:
     def violations(self) -> Found:
         """Every sentence that speaks against the tree, with its node."""
         tests = {one for one in ("isinstance", "issubclass") if not self._names.bound(one)}
-        self._walk.followed |= mentioned(self._tree, tests)
+        names = self._walk.names
+        self._walk.followed.update(
+            id(one) for one in mentioned(self._tree, tests) if names.paths(one) & TYPES
+        )
         yield from self._builtins()
         yield from self._imports()
         for name, node in self._tree.called(DIRECT):

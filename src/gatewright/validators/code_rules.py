@@ -236,9 +236,10 @@ def _sums(tree: Tree) -> list[Any]:
     inner: set[int] = set()
     found = [*tree.of(ast.JoinedStr)]
     for node in tree.of(ast.BinOp):
-        if id(node) not in inner and type(node.op) in _SUMS:
-            found.append(node)
-        inner.add(id(node.left))
+        if type(node.op) in _SUMS:
+            if id(node) not in inner:
+                found.append(node)
+            inner.add(id(node.left))
     return found
 
 
