@@ -44,7 +44,7 @@ def test_a_tool_is_found_and_called_by_keys(opened: Open) -> None:
     expect(page.get_by_role("img", name="of 3000 tokens")).to_be_visible()
     page.get_by_role("link", name="demo__echo").focus()
     page.keyboard.press("Enter")
-    page.get_by_label("text needed").fill("<b>hello</b>\u202e")
+    page.get_by_label("text · needed").fill("<b>hello</b>\u202e")
     expect(page.get_by_label("Arguments")).to_have_value('{"text": "<b>hello</b>\u202e"}')
     page.keyboard.press("Enter")
     result = page.locator("#result")
@@ -54,8 +54,8 @@ def test_a_tool_is_found_and_called_by_keys(opened: Open) -> None:
 
 def test_numbers_keep_the_digits_that_were_typed(opened: Open) -> None:
     page = opened("/tools/one?server=demo&tool=add").page
-    page.get_by_label("a needed").fill("1.50")
-    page.get_by_label("b needed").fill("2")
+    page.get_by_label("a · needed").fill("1.50")
+    page.get_by_label("b · needed").fill("2")
     expect(page.get_by_label("Arguments")).to_have_value('{"a": 1.50, "b": 2}')
     page.get_by_label("Arguments").fill('{"a": 1, "b": "x"}')
     page.get_by_role("button", name="Call it").click()
