@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Client, Failure, Outcome, Unrecorded, UserContext
 from gatewright.config import Settings
+from gatewright.registration import methods
 from gatewright.registration.methods import REGISTERED, RegisteredServers, Registration
 from gatewright.registration.registered import Registered
 from gatewright.registration.store import KeptServers
@@ -300,3 +303,32 @@ async def test_the_id_of_a_server_that_an_operator_stopped_waits_for_an_operator
         )
         found.stopped.discard("dynamic.x")
         assert isinstance(await found.register(), Answer)
+
+
+async def test_arguments_are_looked_through_one_by_one_with_turns_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixty-four of four thousand characters take as long as a large result, which nobody cleans in one turn of the loop."""
+    turn, at = [0], list[int]()
+
+    def shown(text: str) -> str:
+        at.append(turn[0])
+        began = time.perf_counter()
+        while time.perf_counter() - began < 0.005:  # longer than a slice
+            pass
+        return text
+
+    async def turns() -> None:
+        while True:
+            turn[0] += 1
+            await asyncio.sleep(0)
+
+    async with house(tmp_path) as there:
+        monkeypatch.setattr(methods, "shown", shown)
+        counting = asyncio.create_task(turns())
+        found = await there.register(args=[str(SCRIPT), *("a" * 40)])
+        counting.cancel()
+        assert isinstance(found, Answer)
+        assert len(there.events[0][3]["args"]) == 41
+    # Two of other members beside the arguments.
+    assert max(Counter(at).values()) <= 3

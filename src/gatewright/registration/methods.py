@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -43,6 +43,7 @@ from gatewright.registration.store import Kept, KeptServers
 from gatewright.secret_scanning.message_text import shown
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.errors import StoreError
+from gatewright.transport.slices import in_slices
 
 __all__ = ["REGISTERED", "Record", "RegisteredServers", "Registration"]
 
@@ -233,7 +234,8 @@ class Registration:
             return problem.outcome
         except Unusable as problem:
             return Failure("invalid_params", f"params: {problem}")
-        fleet.note(call.caller, REGISTERED, one.id, _said(one, wanted))
+        said = await in_slices(_said(one, wanted))
+        fleet.note(call.caller, REGISTERED, one.id, said)
         return await self._start(one, call)
 
     async def _start(self, one: Registered, call: Call) -> Outcome:
@@ -346,13 +348,18 @@ def _unknown(server: str) -> Failure:
     return Failure("not_found", f"there is no registered server {server[:100]!r}")
 
 
-def _said(one: Registered, wanted: Wanted) -> dict[str, Any]:
-    """What the record has of a registration. Values of variables are left out: they may be secrets."""
+def _said(one: Registered, wanted: Wanted) -> Generator[None, None, dict[str, Any]]:
+    """What the record has of a registration, an argument in each step: secrets are looked for in them. Values of variables are left out:
+    they may be secrets."""
+    args = []
+    for arg in one.args:
+        args.append(shown(arg))
+        yield
     return {
         "created_by": shown(wanted.created_by),
         "justification": shown(one.justification),
         "command": shown(one.command),
-        "args": [shown(arg) for arg in one.args],
+        "args": args,
         "env": sorted(one.env),
         "trust_level": one.trust_level,
         "lifetime": one.lifetime,
