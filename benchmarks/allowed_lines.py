@@ -26,6 +26,10 @@ from gatewright.validators.sandbox import prepare
 __all__ = ["Seen", "allowed", "main", "watched"]
 
 
+_TOLD = 100
+"""After how many lines it says how far it is."""
+
+
 class Seen(NamedTuple):
     """A line, and what it did."""
 
@@ -70,6 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
             counts["lines"] += 1
             counts["succeeded"] += deeds.status == 0
             counts["stopped"] += not deeds.ended
+            if counts["lines"] % _TOLD == 0:
+                print(f"{counts['lines']} lines, {counts['seen']} of which did more", flush=True)
             if not deeds.ended:
                 print(f"stopped: {line}")
             if not deeds.is_harmless:

@@ -104,6 +104,7 @@ class Room:
         for name, place in self._places.items():
             command += ["--bind", str(place), f"/{name}"]
         command += ["--ro-bind", str(self._template / "passwd"), "/etc/passwd"]
+        command += ["--dir", "/mnt/own", "--setenv", "TMPDIR", "/mnt/own"]
         command += ["--bind", str(self._trace), "/mnt/trace", "--chdir", _WORKSPACE, "--"]
         command += ["strace", "-f", "-qq", "-yy", "-s", "300", "--seccomp-bpf", "-e", f"trace={_CALLS}", "-o", "/mnt/trace/log"]  # fmt: skip
         command += ["bash", "--norc", "--noprofile", "-c", line]
@@ -128,7 +129,7 @@ class Room:
 
     def _speaks(self, path: str) -> bool:
         """Whether a call that writes to a path speaks against a line. What is left in `/tmp` the state of files tells."""
-        own = path.startswith((f"{_TMP}/", "/proc/", "/dev/", "/mnt/trace")) or path in _OWN
+        own = path.startswith((f"{_TMP}/", "/proc/", "/dev/", "/mnt/")) or path in _OWN
         return not own and not self._may(path)
 
     def _state(self) -> State:

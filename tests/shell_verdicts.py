@@ -86,7 +86,7 @@ class _Judge:
 
     def _enters(self, effect: Effect) -> bool:
         says = _says(effect.word)
-        if effect.word == "-" or "url" in says or "secret" in says:
+        if effect.word == "-" or "://" in effect.word or "secret" in says:
             return False
         return _inside(effect) or (self.develops and _temporary(effect))
 

@@ -23,7 +23,7 @@ from gatewright.validators import (
 from gatewright.validators.cloud_commands import cloud_rule
 from gatewright.validators.code_tree import Tree
 from gatewright.validators.sql_bounds import bounds_rule
-from tests.costs import lines_run
+from tests.costs import DOUBLED, grows, lines_run
 
 Work = Callable[[], object]
 TIMES = (2, 4, 8)
@@ -60,6 +60,16 @@ def check(modules: Sequence[ModuleType], work: Callable[[int], Work], size: int)
 )
 def test_a_command_of_a_cloud_tool(command: list[str]) -> None:
     check([cloud_commands], lambda size: lambda: cloud_rule([*command, *command[-1:] * size]), 50)
+
+
+def test_of_a_long_command_every_word_is_looked_at_once() -> None:
+    """What is matched and joined is no line of Python."""
+
+    def work(size: int) -> Work:
+        words = ["terraform", "state", "list", *["module.a"] * size]
+        return lambda: cloud_rule(words)
+
+    assert grows(work(500), work(2000)) <= DOUBLED**2
 
 
 @pytest.mark.parametrize("more", [".b", ",b", "[*].b", "(b", " b"])
@@ -119,6 +129,7 @@ def test_a_parsed_statement(head: str, more: str, tail: str) -> None:
         ("repeat(", "'x'", ", 2)"),
         ("repeat(", "'x'", ", 99999999999 - 99999999998)"),
         ("upper(", "99999999999", ")"),
+        ("upper(", "1", " + 99999999999)"),
         ("(select ", "1", ")"),
         ("(with recursive a as (select 1 union all select n + 1 from a where n < 5) select ", "1", ")"),
     ],
