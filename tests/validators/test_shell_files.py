@@ -5,8 +5,10 @@ import fnmatch
 import pytest
 
 from gatewright.validators import shell_files
-from gatewright.validators.shell_files import is_sensitive, names_sensitive_file
-from gatewright.validators.shell_syntax import Word, read
+from gatewright.validators.sandbox import prepare
+from gatewright.validators.shell_files import is_sensitive
+
+DENYING = prepare({"mode": "deny-list"})
 
 
 @pytest.mark.parametrize(
@@ -72,8 +74,9 @@ from gatewright.validators.shell_syntax import Word, read
     ],
 )
 def test_sensitive_files_are_found(argument: str) -> None:
-    (words,) = read(f"cat {argument}", pipes=False)
-    assert names_sensitive_file(words[1])
+    found = DENYING.judge(f"mytool {argument}")
+    assert found is not None
+    assert found.rule == "host_file"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +100,6 @@ def test_sensitive_files_are_found(argument: str) -> None:
         "/tmp/*",
         "docs/ssh.md",
         "-n",
-        "-n.env.x",
         "i*",
         "?",
         "e?c/*",
@@ -105,8 +107,7 @@ def test_sensitive_files_are_found(argument: str) -> None:
     ],
 )
 def test_ordinary_files_are_not(argument: str) -> None:
-    (words,) = read(f"cat {argument}", pipes=False)
-    assert not names_sensitive_file(words[1])
+    assert DENYING.judge(f"mytool {argument}") is None
 
 
 def test_a_pattern_is_read_as_it_stands_and_in_lower_case() -> None:
@@ -118,7 +119,7 @@ def test_a_pattern_is_read_as_it_stands_and_in_lower_case() -> None:
 def test_a_quoted_pattern_is_only_a_text() -> None:
     assert is_sensitive("/e?c/shadow", glob=True)
     assert not is_sensitive("/e?c/shadow")
-    assert not names_sensitive_file(Word("/e?c/shadow", bare=False))
+    assert DENYING.judge("mytool '/e?c/shadow'") is None
 
 
 @pytest.mark.parametrize("part", ["a*", "e*", "*", "etc", "a"])

@@ -1,20 +1,16 @@
-"""Detects sensitive files (secrets, host configuration) in words of a shell command, and folders that hold some; finds grep's pattern operand.
+"""Detects sensitive files (secrets, host configuration) by their paths, and folders that hold some.
 
-A word is cut into the places where programs look for a file (the word itself, what follows `=` or `@`, what
-follows an option's letter), each is split into its components, and components are compared with what a
-pattern in the word could match. Where a path begins does not matter: `/x/../etc/shadow` is found as well.
+A path is split into its components, and components are compared with what a pattern in it could match. Where a path begins does not matter: `/x/../etc/shadow` is found as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from gatewright.patterns import DOTALL, Pattern, escape
+from gatewright.patterns import Pattern
 from gatewright.short_cache import cached_if_short
-from gatewright.validators.shell_syntax import Word
 
-__all__ = ["begins_with_pattern", "holds_sensitive_files", "is_sensitive", "names_sensitive_file"]
+__all__ = ["holds_sensitive_files", "is_sensitive"]
 
 _PLACES: tuple[tuple[str, ...], ...] = tuple(
     tuple(line.casefold().split("/"))
@@ -63,34 +59,8 @@ _BY_FIRST = {
 _FIRST = frozenset(_BY_FIRST)
 _MOST_WILD = 32
 """Components of a word that hold a joker. With more of them it names no file that anybody means."""
-_HINT = Pattern(
-    "|".join(escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES}))
-    + r"|\.(?:p12|pfx|ppk|jks|key|kdb|tfs|ovp|pem)"
-)
 _JOKERS = Pattern(r"\[[^\]]*\]|[*?]")
 _WILD = Pattern(r"[*?\[]")
-
-
-def names_sensitive_file(word: Word) -> bool:
-    """Whether one word of a command means a file that holds secrets or belongs to the host."""
-    if not word.glob and _HINT.search(word.text.casefold()) is None:
-        return False
-    return any(is_sensitive(text, glob=word.glob) for text in _candidates(word.text))
-
-
-def _candidates(text: str) -> Iterator[str]:
-    yield text
-    for mark in "=@":
-        if mark in text:
-            yield text.partition(mark)[2]
-    if ":" in text:
-        # A revision or a machine before a path (`HEAD:.env`, `box:/etc/shadow`), and a path before another (`-v /etc/shadow:/x`).
-        yield text.partition(":")[0]
-        yield text.partition(":")[2]
-        yield text.rpartition(":")[2]
-    if text.startswith("-") and len(text) > 2:
-        yield text[2:]
-        yield text.lstrip("-").partition("=")[2]
 
 
 @cached_if_short(1024)
@@ -99,18 +69,6 @@ def is_sensitive(text: str, *, glob: bool = False) -> bool:
     folded = text.casefold()
     # As it stands, too: a pattern such as `[!E]` does not mean in lower case what it means.
     return _means(folded, glob=glob) or (glob and folded != text and _means(text, glob=True))
-
-
-_SEEKERS = frozenset(
-    {"grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "rg"}
-)
-_BRINGS_PATTERN = Pattern(r"-[A-Za-z0-9]*[ef].*|--(?:reg|file).*", DOTALL)
-"""Also as the last letter of a cluster (`-ie`)."""
-
-
-def begins_with_pattern(name: str, arguments: Sequence[str]) -> bool:
-    """Whether the first operand of a program is a pattern, as of `grep`, unless an option brings one: then all are files."""
-    return name in _SEEKERS and not any(map(_BRINGS_PATTERN.fits, arguments))
 
 
 _HOLDING = Pattern(

@@ -235,6 +235,13 @@ def _run(effect: Effect, said: Said) -> str | None:
     return "inline_code" if stream or "://" in effect.text or effect.text.startswith(("http:", "https:", "npm:", "jsr:")) else None  # fmt: skip
 
 
+def _host(effect: Effect, said: Said) -> str | None:
+    """An address, in whatever form: not of a cloud's metadata, and no file that stands for one."""
+    if effect.text.casefold().startswith("file:"):
+        return JUDGES["argument"](effect, said)
+    return "metadata" if JUDGES["host"](effect, said) == "metadata" else None
+
+
 def _valued(effect: Effect, said: Said) -> str | None:
     """A path in an option: not from elsewhere, but for the libraries of the system."""
     return JUDGES["value"](effect._replace(text=_LIBRARIES.sub("x", effect.text)), said)
@@ -253,6 +260,7 @@ _DENIED: Mapping[str, Judge] = {
         JUDGES["runs"](effect, said) if effect.of in TESTING else "program_option"
     ),
     "value": _valued,
+    "host": _host,
     "names": _named,
     **dict.fromkeys(
         ("sends", "network", "endless", "environment", "acts", "writes_here", "unpacks", "fetches"),

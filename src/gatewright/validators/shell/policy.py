@@ -327,9 +327,9 @@ def _settings(effect: Effect, said: Said) -> str | None:
 
 def _argument(effect: Effect, said: Said) -> str | None:
     """A word for a program of the project, or one that the operator names."""
-    for text in _pieces(effect.text):
-        if is_secret(resolve(HERE, text)):
-            return "host_file"
+    pieces = (resolve(HERE, text, glob=effect.path is not None) for text in _pieces(effect.text))
+    if any(map(is_secret, pieces)):
+        return "host_file"
     return "metadata" if may_hold_metadata(effect.text) else None
 
 

@@ -8,7 +8,7 @@ from gatewright.patterns import Pattern
 from gatewright.validators.shell.call import Call, always, fed, read_operands, read_options
 from gatewright.validators.shell.effects import At, Effect, marked
 from gatewright.validators.shell.names import known_as, program_name
-from gatewright.validators.shell.places import resolve
+from gatewright.validators.shell.places import HERE, resolve
 from gatewright.validators.shell.special import CHECKS, PREPARES, SPECIALS
 from gatewright.validators.shell.table import Entry, Operands, Table, table
 from gatewright.validators.shell.words import Given, Option, Refused, given
@@ -159,7 +159,11 @@ class Reader:
 
 def arguments(name: str, words: Sequence[Word]) -> list[Effect]:
     """The words of a program that nobody knows, or that may have any."""
-    return [Effect("argument", None, one.text, "operand", name) for one in words[1:]]
+    jokers = [resolve(HERE, one.text, glob=True) if one.glob else None for one in words[1:]]
+    return [
+        Effect("argument", path, one.text, "operand", name)
+        for path, one in zip(jokers, words[1:], strict=True)
+    ]
 
 
 def _given(call: Call, more: Entry | None) -> tuple[Operands, Sequence[Word]]:
