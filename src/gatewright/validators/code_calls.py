@@ -20,7 +20,7 @@ Found = Iterator[tuple[Any, str]]
 def call_violations(walk: Walk, tree: Tree) -> Found:
     """What speaks against calls, each with its node. Names that are called are marked as judged."""
     lost = walk.rebound.union(walk.names.standing_for(TYPES) if walk.frames else ())
-    for name in (walk.interesting & tree.calls.keys()) - lost:
+    for name in walk.interesting.intersection(tree.calls) - lost:
         walk.followed.update(
             id(node.func) for node in tree.calls[name] if type(node.func) is ast.Name
         )

@@ -35,6 +35,7 @@ _MOST_OF = {
     **dict.fromkeys("zeros ones empty full eye identity rand randn arange".split(), _MOST_ITEMS),
 }
 """Function → most that its first argument may be; the sizes of arrays are multiplied."""
+_BOUNDED = frozenset(_MOST_OF)
 _ALL_SIZES = frozenset({"rand", "randn"})
 _GIVING = frozenset(
     {ast.Call, ast.Starred, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.BoolOp, ast.IfExp}
@@ -55,7 +56,7 @@ def endless_violations(walk: Walk, tree: Tree) -> Iterator[tuple[Any, str]]:
     for name, node in tree.called(_TAKING):
         if any(type(one) in _GIVING and _is_endless(walk, one) for one in node.args):
             yield node, f"Endless: '{name}' of what has no end"
-    for name, node in tree.called(_MOST_OF.keys()):
+    for name, node in tree.called(_BOUNDED):
         size = _product(node.args if name in _ALL_SIZES else node.args[:1])
         if size > _MOST_OF[name]:
             yield node, f"Size: '{name}' of {size:g}, at most {_MOST_OF[name]}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Set
 from functools import cached_property
 
 from gatewright.patterns import Pattern
@@ -119,7 +118,7 @@ _NAMED_AS_TEXT = (
 )
 
 
-def mentioned(tree: Tree, tests: Set[str]) -> list[ast.expr]:
+def mentioned(tree: Tree, tests: frozenset[str] | set[str]) -> list[ast.expr]:
     """Every node that only says which type something has: in annotations, and what one of the builtins `tests` is given."""
     roots: list[ast.AST | None] = []
     roots += [node.annotation for node in tree.of(ast.arg, ast.AnnAssign)]

@@ -85,7 +85,7 @@ class _Frames:
             calls = [one for one in self._tree.calls.get("print", ()) if type(one.func) is ast.Name]
             typed += [one for call in calls for one in call.args]
         passing = {id(one.func) for one in typed if _is_type_of(one)}
-        for name in _REFUSED_NAMES & self._tree.names.keys():
+        for name in _REFUSED_NAMES.intersection(self._tree.names):
             for node in self._tree.names[name]:
                 if id(node) not in passing:
                     yield node, f"Blocked name: '{name}' beside tables or arrays"
@@ -119,8 +119,8 @@ class _Frames:
             for name in _REFUSED.intersection(node.kwd_attrs):
                 yield node, f"Blocked attribute: '{name}' beside tables or arrays"
         methods = {one.name for one in self._tree.of(ast.FunctionDef, ast.AsyncFunctionDef)}
-        for name, call in self._tree.called(_FIELD_NAMES - methods):
-            if isinstance(call.func, ast.Attribute):
+        for name, call in self._tree.called(_FIELD_NAMES):
+            if isinstance(call.func, ast.Attribute) and name not in methods:
                 yield call, f"Blocked call: '{name}' beside tables or arrays"
 
     def _is_format(self, node: ast.Attribute) -> bool:
@@ -132,11 +132,12 @@ class _Frames:
         own = {node.attr for node in stored if _is_of_self(node)}
         fields = [node.target for node in self._tree.of(ast.AnnAssign)] if stored else []
         own.update(one.id for one in fields if isinstance(one, ast.Name))
-        refused = _LISTED - (own - _OF_MEMORY) - _SETTABLE
+        free = (own - _OF_MEMORY) | _SETTABLE
         for node in stored:
+            if node.attr not in _LISTED or node.attr in free or _is_of_self(node):
+                continue
             paths = self._walk.names.paths(node.value)
-            option = bool(paths) and all(path.startswith("pandas.options.") for path in paths)
-            if node.attr in refused and not option and not _is_of_self(node):
+            if not paths or not all(path.startswith("pandas.options.") for path in paths):
                 yield node, f"Blocked assignment: '{node.attr}' beside tables or arrays"
 
     def _classes(self) -> Found:
@@ -153,7 +154,7 @@ class _Frames:
             if enums and not any(map(_is_member, node.body)):
                 yield node, f"Blocked class: '{node.name}' without members"
         named = [node for node in self._tree.of(ast.FunctionDef) if node.name in _NOT_DEFINED]
-        for name in _NOT_DEFINED & self._tree.names.keys():
+        for name in _NOT_DEFINED.intersection(self._tree.names):
             named += self._tree.names[name]
         yield from ((node, "Blocked attribute: a special one of a class") for node in named)
 

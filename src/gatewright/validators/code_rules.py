@@ -187,7 +187,7 @@ _SETTABLE = frozenset({"sys.stdout", "sys.stderr", "sys.stdin", "sys.path"})
 
 def _names(walk: Walk, tree: Tree) -> Found:
     """Builtins that are refused, and what is known and used as a value, where it is lost from sight."""
-    for name in walk.interesting & tree.names.keys():
+    for name in walk.interesting.intersection(tree.names):
         nodes = tree.names[name]
         lost = [node for node in nodes if id(node) not in walk.followed and _is_read(node)]
         if name in lists.BLOCKED_BUILTINS:

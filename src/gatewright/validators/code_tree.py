@@ -49,9 +49,9 @@ class Tree:
         """Whether there is a node of any of these kinds."""
         return not self.kinds.keys().isdisjoint(kinds)
 
-    def called(self, names: Set[str]) -> Iterator[tuple[str, ast.Call]]:
+    def called(self, names: frozenset[str] | set[str]) -> Iterator[tuple[str, ast.Call]]:
         """Calls of what has one of these names, each with the name."""
-        for name in names & self.calls.keys():
+        for name in names.intersection(self.calls):
             for node in self.calls[name]:
                 yield name, node
 
