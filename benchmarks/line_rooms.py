@@ -149,6 +149,7 @@ _KEPT = (
     f"{_WORKSPACE}/.git/index",
     "/home/me/.npm/_logs/",
     "/home/me/.config/procps",
+    "/home/me/.config/htop",
     f"{_TMP}/hsperfdata_",
     "/var/cache/man/",
 )
