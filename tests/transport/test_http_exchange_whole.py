@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gatewright.transport import http_exchange
-from tests.transport.asgi import answer
+from gatewright.transport.http_exchange import HIGH_WATER
+from tests.transport.asgi import answer, echo
 from tests.transport.collecting import within
 from tests.transport.raw_http import GET, HEAD, OLD, connected, heard
 
@@ -152,3 +153,22 @@ async def test_nothing_is_answered_at_once_when_something_was_said() -> None:
         client.say(GET)
         assert await client.hear() == (200, b"y")
     assert found == [False, False]
+
+
+async def _refuse(scope: Any, receive: Any, send: Any) -> None:
+    await answer(send, 200, b"read or not")
+
+
+@pytest.mark.parametrize("app", [echo, Taking(), _refuse])
+async def test_a_long_body_that_was_whole_before_it_is_taken_does_not_stop_the_connection(
+    app: Any,
+) -> None:
+    """The connection is not read while so much waits for the application, and is once that has it."""
+    post = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n"
+    size = HIGH_WATER + 16 * 1024
+    async with connected(app) as client:
+        for _ in range(3):
+            client.say(post % size + b"x" * size)
+            assert (await client.hear())[0] == 200
+            client.say(post % 2 + b"xy")
+            assert (await client.hear())[0] == 200

@@ -21,7 +21,7 @@ import httptools
 
 from gatewright.transport.connection_limits import Seat, Silent
 from gatewright.transport.deadline import Deadline
-from gatewright.transport.http_exchange import Exchange, Serving
+from gatewright.transport.http_exchange import HIGH_WATER, Exchange, Serving
 from gatewright.transport.http_head import (
     Flaw,
     Headers,
@@ -47,8 +47,6 @@ BODY_MARGIN_S = 2.0
 """How much longer than `read_body` the connection itself waits, so that whoever reads the body can answer."""
 LINGER_S = 2.0
 """How long input is still read, and forgotten, after it was answered: closing at once could destroy the answer."""
-HIGH_WATER = 64 * 1024
-"""How much of a body is held for an application that does not read it."""
 IN_LINE = 256
 """How many requests may come before the first of them is answered; they arrive in one piece, or not at all."""
 
@@ -260,6 +258,8 @@ class HttpConnection(Sliced):
         """A response is complete."""
         self._running = None
         if exchange.keep_alive and not (self._waiting or self._in_body):
+            if self._paused:  # for a body that came whole, and that nobody took
+                self._steer()
             if not self._deadline.awaited:
                 self._deadline.expect("idle", self._limits.keep_alive_s)
         elif not exchange.keep_alive:

@@ -24,7 +24,7 @@ from gatewright.transport.http_head import JSON, KnownHead, end_of_head, refusal
 from gatewright.transport.unread_ends import UnreadEnds
 from gatewright.transport.websocket_intake import Turns
 
-__all__ = ["App", "Connection", "Exchange", "Serving"]
+__all__ = ["HIGH_WATER", "App", "Connection", "Exchange", "Serving"]
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,9 @@ App = Callable[..., Awaitable[None]]
 argument, and may use `take_whole`, `answer` and `when_gone` where that saves it a few messages. Its scope is the one
 of every request with this head (`head`): it changes nothing in it, and may leave in `head.notes` what it found out. Where it leaves a
 function in `head.serve`, that is given the exchanges of later requests with this head instead."""
+
+HIGH_WATER = 64 * 1024
+"""How much of a body is held for an application that does not read it, before the connection is not read any more."""
 
 _DISCONNECT = "http.disconnect"
 _NOT_BEGUN = "the response has not begun: http.response.start comes first"
@@ -187,6 +190,8 @@ class Exchange(msgspec.Struct, eq=False):
             return None
         self._taken = True
         body, self.body = self.body, b""
+        if len(body) > HIGH_WATER:
+            self.connection.taken()  # which has perhaps paused for it
         return body if type(body) is bytes else bytes(body)
 
     def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:

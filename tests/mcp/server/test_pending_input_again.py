@@ -10,7 +10,10 @@ import pytest
 from gatewright.call import Answer, Back, Call, CannotAsk, Outcome
 from gatewright.mcp.server import pending_input, served_request
 from gatewright.mcp.wire import jsonrpc
+from tests.dialects.client import Sent, rpc
 from tests.dialects.house import House, text
+from tests.dialects.steps import CALL
+from tests.mcp.server.test_http_app_served import client, posted, served
 from tests.mcp.server.test_pending_input import NAME, ROOTS, first, one_by_one, retry
 
 
@@ -90,3 +93,17 @@ async def test_a_client_may_come_back_while_its_question_is_still_being_sent(
         asked = (await house.post(retry(state, answers))).json["result"]
         assert list(asked["inputRequests"]) == (["q2"] if answers else ["q1"])
         sent.set()
+
+
+async def test_a_call_that_a_legacy_session_takes_up_is_over_with_its_answer() -> None:
+    """Also where the answer leaves at once: nothing of it stays parked, and its session may use the id again."""
+    async with House() as house, served(house) as server, client(server) as host:
+        parked = house.app.streamable.parked
+        headers = {"mcp-session-id": (await house.session()).ident}
+        for _ in range(2):
+            house.script.does("echo", one_by_one(NAME))
+            state = (await first(house))["requestState"]
+            again = {**CALL, "requestState": state, "inputResponses": {"q1": {"a": 1}}}
+            sent = Sent(rpc("tools/call", again, 7), headers)
+            assert (await posted(host, sent))[1]["result"]["learned"] == [{"a": 1}]
+            assert len(parked) == 0

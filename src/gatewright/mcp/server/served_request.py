@@ -159,12 +159,12 @@ class ServedRequest:
         return self.cancelled and task is not None and task.uncancel() == 0
 
     def _said(self, outcome: Outcome) -> bool:
-        """Whether these were the last words: the result of a legacy call, none of which is ever parked, as its server gave it."""
+        """Whether these were the last words: the result of a legacy call that was never parked, as its server gave it."""
         seat, inbound = self._seat, self._inbound
         if (
             type(outcome) is not Answer
             or seat is None
-            or outcome.modern
+            or (self._handle is not None or outcome.modern)  # a legacy request may take up a call
             or inbound.client.revision in MODERN
             or not (outcome.own or outcome.raw.find(b'"_mgp"') < 0)
             or not seat.say(inbound.id, outcome.raw)
