@@ -1,0 +1,27 @@
+"""Who of those that wait for one word goes on first."""
+
+from __future__ import annotations
+
+import asyncio
+
+from gatewright.approvals.queue import ApprovalQueue
+from tests.approvals.test_queue import ASKED, MORE
+
+
+async def test_of_many_that_wait_for_one_word_the_first_goes_on_first(desk: ApprovalQueue) -> None:
+    """A yes lets one of them run: not any one, but who has waited longest."""
+    made, woken = desk.ask(ASKED, **MORE), list[int]()
+    assert made is not None
+
+    async def waits(number: int) -> None:
+        await desk.decided(made.id)
+        woken.append(number)
+
+    waiting = []
+    for number in range(40):
+        waiting.append(asyncio.ensure_future(waits(number)))
+        await asyncio.sleep(0)
+    desk.decide(made.id, True, by="olga", seen="{}")
+    async with asyncio.timeout(20):
+        await asyncio.gather(*waiting)
+    assert woken == list(range(40))
