@@ -212,25 +212,6 @@ async def test_many_that_wait_are_let_go_a_few_in_each_turn(
     assert len(turns) >= 10
 
 
-async def test_of_many_that_wait_for_one_word_the_first_goes_on_first(desk: ApprovalQueue) -> None:
-    """A yes lets one of them run: not any one, but who has waited longest."""
-    made, woken = desk.ask(ASKED, **MORE), list[int]()
-    assert made is not None
-
-    async def waits(number: int) -> None:
-        await desk.decided(made.id)
-        woken.append(number)
-
-    waiting = []
-    for number in range(40):
-        waiting.append(asyncio.ensure_future(waits(number)))
-        await asyncio.sleep(0)
-    desk.decide(made.id, True, by="olga", seen="{}")
-    async with asyncio.timeout(20):
-        await asyncio.gather(*waiting)
-    assert woken == list(range(40))
-
-
 async def test_whoever_waits_for_something_else_is_not_woken(
     desk: ApprovalQueue, tmp_path: Path
 ) -> None:

@@ -277,46 +277,6 @@ async def test_a_task_is_cancelled_once_that_is_recorded(world: World, fails: bo
     assert ("the disk is full" in json.dumps(found)) is fails
 
 
-@pytest.mark.parametrize("came", ["answered", "unrecorded"])
-async def test_who_cancels_a_task_of_the_core_is_told_that_it_is_cancelled(
-    world: World, came: str
-) -> None:
-    """MCP 2025-11-25, Tasks, Task Cancellation: also where the call ended otherwise in that moment."""
-    running, core = asyncio.Event(), Client("2025-11-25")
-
-    async def ending(call: Call, back: Back) -> Outcome:
-        if world.desk.redeem(Asked(call.caller.id, "srv", "echo", "a", "d", world.policy)) is None:
-            return await world.handle(call, back)
-        running.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError as stopped:
-            if came == "unrecorded":
-                stopped.__cause__ = Unrecorded("the disk is full")
-                raise
-        return RAN
-
-    world.handled = partial(world.tasks.around, further=ending)
-    id = await made(world, wanting(core))
-    world.approve()
-    async with asyncio.timeout(20):
-        await running.wait()
-        told = await world.ask("cancel", id, core)
-    assert isinstance(told, Answer)
-    assert json.loads(told.raw)["status"] == "cancelled"
-    found = await world.ask("get", id, core)
-    assert isinstance(found, Answer)
-    assert json.loads(found.raw)["status"] == "cancelled"
-    assert ("the disk is full" in json.loads(found.raw)["statusMessage"]) is (came == "unrecorded")
-    result = await world.ask("result", id, core)
-    assert isinstance(result, Answer)
-    assert (b"the disk is full" in result.raw) is (came == "unrecorded")
-    assert b"cancelled" not in result.raw
-    again = await world.ask("cancel", id, core)
-    assert isinstance(again, Failure)
-    assert again.reason == "invalid_params"
-
-
 async def test_what_is_not_ours_is_asked_elsewhere(world: World) -> None:
     for verb in ("get", "result", "cancel", "update"):
         assert await world.ask(verb, "t-1") is THEIRS
