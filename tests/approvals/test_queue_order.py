@@ -1,15 +1,17 @@
-"""Who of those that wait for one word goes on first."""
+"""Of many calls that wait for one decision, the one that has waited longest goes on first."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from gatewright.approvals.queue import ApprovalQueue
-from tests.approvals.test_queue import ASKED, MORE
+from tests.approvals.test_queue import ASKED, MORE, Trail, store
 
 
-async def test_of_many_that_wait_for_one_word_the_first_goes_on_first(desk: ApprovalQueue) -> None:
+async def test_of_many_that_wait_for_one_word_the_first_goes_on_first(tmp_path: Path) -> None:
     """A yes lets one of them run: not any one, but who has waited longest."""
+    desk = ApprovalQueue(store(tmp_path), Trail())
     made, woken = desk.ask(ASKED, **MORE), list[int]()
     assert made is not None
 
@@ -25,3 +27,4 @@ async def test_of_many_that_wait_for_one_word_the_first_goes_on_first(desk: Appr
     async with asyncio.timeout(20):
         await asyncio.gather(*waiting)
     assert woken == list(range(40))
+    desk.close()

@@ -1,16 +1,26 @@
-"""`tasks/cancel` of MCP 2025-11-25, where the call ends otherwise in that moment."""
+"""What whoever cancels a task of MCP 2025-11-25 is told, whatever its call comes to in that moment."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from gatewright.approvals.request import Asked
 from gatewright.call import Answer, Back, Call, Client, Failure, Outcome, Unrecorded
 from tests.tasks.test_tasks import RAN, World, made, wanting
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    found = World(tmp_path)
+    yield found
+    await found.tasks.close()
+    found.desk.close()
 
 
 @pytest.mark.parametrize("came", ["answered", "unrecorded"])

@@ -1,4 +1,4 @@
-"""What is judged anew when a server comes or goes."""
+"""What is judged anew when a configuration names other servers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.storage.parts import state_in
 
 
 def test_a_server_that_comes_or_goes_has_only_its_own_and_what_is_held_judged_anew(
-    tmp_path: Path, trail: Trail, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of it is done in one turn of the loop, and a server that lists thousands of tools is none of the others' business."""
     both = two_servers(tmp_path)
     one, other = both.servers[0].id, both.servers[2].id
     alone = replace(both, servers=both.servers[:1])
-    made = Pinning(Pins(state_in(tmp_path), clock=lambda: 1.0), trail)
+    made = Pinning(Pins(state_in(tmp_path), clock=lambda: 1.0), Trail())
     made.adopt(alone)
     many = [of(one, f"t{number}") for number in range(500)]
     strange = of(one, "t\u0430ke")
