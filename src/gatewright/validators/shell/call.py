@@ -16,7 +16,7 @@ __all__ = ["Call", "always", "assigned", "fed", "read_operands", "read_options"]
 Read = Callable[[Sequence[Word], At, list[Effect]], None]
 _STREAMS = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2", "/dev/fd/0"})  # fmt: skip
 _TO_OUTPUT = frozenset(
-    "curl|wget|tar|gtar|bsdtar|openssl|iconv|pandoc|gpg|zip|gzip|bzip2|xz|zstd|lz4|brotli|pigz|uniq|guniq|xxd|pdftotext|python -m json.tool".split(
+    "curl|wget|tar|gtar|bsdtar|openssl|iconv|pandoc|gpg|zip|gzip|bzip2|xz|zstd|lz4|brotli|pigz|uniq|guniq|xxd|pdftotext".split(
         "|"
     )
 )
