@@ -23,7 +23,8 @@ from gatewright.validators.options import BadOptions, read_options
 from gatewright.validators.shell.modes import Asked, Asking, reading_line
 from gatewright.validators.shell.names import program_name
 from gatewright.validators.shell.words import Refused
-from gatewright.validators.shell_lists import Command, Step, read_list
+from gatewright.validators.shell_commands import Command
+from gatewright.validators.shell_lists import Step, read_list
 from gatewright.validators.shell_syntax import Unacceptable, Word
 
 __all__ = ["Options", "Part", "ReadOnly", "prepare", "writes_by_name"]

@@ -26,7 +26,8 @@ from gatewright.validators.shell.modes import Denying, denying_line
 from gatewright.validators.shell.reading import Reader
 from gatewright.validators.shell.table import Table
 from gatewright.validators.shell.words import Refused
-from gatewright.validators.shell_lists import Command, Step, read_list
+from gatewright.validators.shell_commands import Command
+from gatewright.validators.shell_lists import Step, read_list
 from gatewright.validators.shell_strict import SENTENCES, strict, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
 

@@ -15,7 +15,6 @@ from tree_sitter import Node
 from gatewright.patterns import Pattern
 from gatewright.validators.shell_commands import (
     Command,
-    Redirection,
     command_of,
     negated,
     redirection,
@@ -39,7 +38,7 @@ from gatewright.validators.shell_syntax import (  # fmt: skip
     split_simple,
 )
 
-__all__ = ["MARKS", "Command", "Redirection", "Step", "read_list"]
+__all__ = ["MARKS", "Step", "read_list"]
 
 MARKS = Pattern("[\ue000-\uf8ff]")
 """Characters that stand for what a command prints. No line has them: they are not printable."""

@@ -20,7 +20,8 @@ from gatewright.validators.shell.roles import KEEPING
 from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.values import is_local
 from gatewright.validators.shell.words import Refused
-from gatewright.validators.shell_lists import Command, Redirection, Step
+from gatewright.validators.shell_commands import Command, Redirection
+from gatewright.validators.shell_lists import Step
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Line"]

@@ -12,7 +12,7 @@ from gatewright.validators.shell.effects import NUMBERS, Effect, Listed
 from gatewright.validators.shell.found import chooses
 from gatewright.validators.shell.names import program_name
 from gatewright.validators.shell.places import Path, chooses_secrets
-from gatewright.validators.shell_lists import Command
+from gatewright.validators.shell_commands import Command
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["listing"]

@@ -16,6 +16,7 @@ from gatewright.validators.shell_syntax import Word
 __all__ = [
     "cd",
     "command",
+    "docker_inspect",
     "docker_run",
     "env",
     "fd",
