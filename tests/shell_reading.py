@@ -35,7 +35,7 @@ WORDS: Mapping[str, str] = {
 """Word → what it is: a secret, something kept from being written, an address, or a way that leads out."""
 _FILES = ("reads", "writes", "deletes", "lists")
 _ALWAYS = frozenset(
-    "network environment endless secrets sends settings code publishes runs project writes_here unpacks fetches package".split()
+    "network environment endless secrets sends settings code publishes runs project writes_here unpacks fetches package acts".split()
 )
 _NOTHING = Program([""], {}, set(), "", "", False, False)
 Given = list[tuple[str, Option, str | None]]

@@ -10,7 +10,7 @@ from tests.shell_table import Program
 __all__ = ["allows"]
 
 _INSIDE_ONLY = frozenset(
-    "writes deletes run runs code project writes_here unpacks fetches module setting settings sends secrets publishes unseen".split()
+    "writes deletes run runs code project writes_here unpacks fetches module setting settings sends secrets publishes unseen acts".split()
 )
 """What `inspect` refuses whatever is named."""
 _ASKED = frozenset({"network", "environment", "endless"})
@@ -110,6 +110,9 @@ class _Judge:
         return effect.folder.startswith((WORKSPACE, "/tmp/")) and not _is_kept(effect.folder)
 
     _unpacks = _fetches = _writes_here
+
+    def _acts(self, effect: Effect) -> bool:
+        return True
 
     def _project(self, effect: Effect) -> bool:
         return effect.folder.startswith(WORKSPACE)
