@@ -13,6 +13,7 @@ from gatewright.console.rendering import (
     FOLD_CHARS,
     arguments,
     duration,
+    element_id,
     environment,
     foreign,
     line,
@@ -138,3 +139,8 @@ def test_what_arguments_take_grows_with_their_members(member: str) -> None:
 )
 def test_what_is_to_be_typed_stands_apart(text: str, found: list[tuple[str, bool]]) -> None:
     assert pieces(text) == found
+
+
+def test_the_id_of_an_element_says_nothing_of_the_text_that_it_is_for() -> None:
+    assert element_id("ann") == element_id("ann") != element_id("ann ")
+    assert set(element_id('"><script>\ud800')) <= set("0123456789abcdef")

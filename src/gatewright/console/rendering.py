@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import shlex
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,6 +24,7 @@ __all__ = [
     "arguments",
     "curl",
     "duration",
+    "element_id",
     "environment",
     "foreign",
     "line",
@@ -66,6 +68,11 @@ def line(text: object) -> Markup:
     if len(said) > _SHORT_CHARS:
         return _marked(said[:_SHORT_CHARS], lines=False) + "…"
     return _marked(said, lines=False)
+
+
+def element_id(text: str) -> str:
+    """What stands for a foreign text in the id of an element, which has to be the same whatever else is on the page."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _marked(text: str, *, lines: bool) -> Markup:
@@ -214,6 +221,7 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
     made.filters.update(
         foreign=foreign,
         line=line,
+        element_id=element_id,
         arguments=arguments,
         duration=duration,
         took=took,
