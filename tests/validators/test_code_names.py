@@ -20,6 +20,7 @@ from gatewright.validators.code_source import BadSource
         ("f'{x}'", None),
         ("f'{\"a\"!r}'", None),
         ("f'{\"a\":>9}'", None),
+        (f"('{'x' * 9000}').join(['', '', ''])", None),
         ("''.join(x)", None),
         ("x.join(['a'])", None),
         ("''.join(['a'], ['b'])", None),

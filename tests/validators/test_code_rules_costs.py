@@ -10,6 +10,7 @@ import pytest
 
 from gatewright.validators import (
     code_calls,
+    code_classes,
     code_closed,
     code_endless,
     code_frame_functions,
@@ -17,6 +18,7 @@ from gatewright.validators import (
     code_frames,
     code_members,
     code_names,
+    code_own,
     code_rules,
     code_tree,
 )
@@ -27,13 +29,14 @@ from tests.costs import DOUBLED, lines_run
 
 MODULES = (
     *(code_calls, code_closed, code_endless, code_frame_functions, code_frame_names, code_frames),
-    *(code_members, code_names, code_rules, code_tree),
+    *(code_members, code_names, code_rules, code_tree, code_classes, code_own),
 )
 SIZES = (24, 48, 96)
 HEAD = "import os, json\nimport numpy as np\nimport pandas as pd\nfrom itertools import count\n"
 LINES = [
     "x = df.groupby('a').agg(total=('b', 'sum'))", "def f(a: 'list[int]', b: np.ndarray = None): return a", "print(type(x).__name__, '{:.2f}'.format(x))", "m = {'a': 'sum'}\ndf.agg(m)", "for i in count():\n    if i: break",
     "while True:\n    x.pop()", "x = 'a' + 'b' + '__c' + d", "np = np", "a.b.c = os.path.join('a', x)", "getattr(x, 'a' + y)", "x = [1] * 5 ** 2", "os.environ['A']", "try: x\nexcept E as e: e.obj", "class A(B):\n    _x: int = 1\n    def __add__(self, o): return self._x",
+    "y.format(a, '{')", "def f(a: 'b[c]' + 'd', e: list['f | g']): ...", "def f(): return eval(x)", "@dataclass\nclass A(B):\n    x: int\nmatch x:\n    case A(b): ...", "E = Enum('E', ['A', 'B'])", "class A:\n    def f(self, n):\n        def g(self): return self.x\n        return vars(self)[n]",
 ]  # fmt: skip
 REPEATED = [
     ("x", ".a"), ("os", ".path"), ("x = 1", " + 'a'"), ("x = ''", " + f'{y}'"), ("df", ".agg('sum')"), ("for how in ['sum'", ", 'mean'"), ("df.agg(['sum'", ", np.mean"), ("a0 = np", " or np"), ("f(1", ", list(map(str, x))"), ("match x:\n    case A(a=1", ", b=2"), ("x = [", "np.ndarray, "),

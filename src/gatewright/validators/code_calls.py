@@ -8,6 +8,7 @@ from typing import Any
 
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
+from gatewright.validators.code_frame_names import FrameNames
 from gatewright.validators.code_members import TYPES, Walk, attribute_violation
 from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
@@ -19,11 +20,16 @@ Found = Iterator[tuple[Any, str]]
 
 def call_violations(walk: Walk, tree: Tree) -> Found:
     """What speaks against calls, each with its node. Names that are called are marked as judged."""
-    lost = walk.rebound.union(walk.names.standing_for(TYPES) if walk.frames else ())
+    types = walk.watched & (TYPES | lists.MAKING)
+    lost = walk.rebound.union(walk.names.standing_for(types))
     for name in walk.interesting.intersection(tree.calls) - lost:
         walk.followed.update(
             id(node.func) for node in tree.calls[name] if type(node.func) is ast.Name
         )
+    # What is judged by its arguments.
+    ends = {path.rpartition(".")[2] for path in lists.CALLED}
+    for _, node in tree.called(ends.union(walk.names.standing_for(lists.CALLED))):
+        walk.followed.add(id(node.func))
     named = walk.names.standing_for({"operator.attrgetter"})
     for name, node in tree.called(_RULES.keys() | named):
         rule, kinds = _RULES.get(name, (_attrgetter, (ast.Name,)))
@@ -200,15 +206,47 @@ def write_violations(walk: Walk, tree: Tree) -> Found:
     )
     # What the program defines is its own, where nothing that it imports could be meant.
     own = {node.name for node in tree.of(ast.FunctionDef)} if names.tops <= _LOCAL else set()
-    for name, node in tree.called(judged - (own & lists.SENDING_ATTRIBUTES)):
+    own &= lists.SENDING_ATTRIBUTES
+    given = _given(tree, own) if own else set()
+    for name, node in tree.called(judged):
+        if name in own and id(node) not in given:
+            continue
         if name in _OPENS or any(path.endswith(".open") for path in names.paths(node.func)):
             if _opens_to_write(node):
                 yield node, f"Blocked write: '{name}' with a mode that writes or is computed"
         elif _is_writing(node, name):
             yield node, f"Blocked write: '{name}'"
-    for one in tree.of(ast.keyword) if names.tops - _LOCAL else ():
+    if walk.networked:
+        yield from _sending_values(tree)
+    if names.tops - _LOCAL:
+        yield from _verbs(tree)
+
+
+def _verbs(tree: Tree) -> Found:
+    for one in tree.of(ast.keyword):
         if one.arg == "method" and (folded(one.value) or "").upper() not in _READING_VERBS:
             yield one, "Blocked write: a request that is no GET or HEAD"
+
+
+def _given(tree: Tree, names: set[str]) -> set[int]:
+    """Calls of methods of what nothing in the program binds: it is given to it, as a connection is."""
+    bound = FrameNames(tree).bound
+    bases = [(node, getattr(node.func, "value", None)) for _, node in tree.called(names)]
+    return {id(node) for node, base in bases if isinstance(base, ast.Name) and not bound(base.id)}
+
+
+def _sending_values(tree: Tree) -> Found:
+    """Methods that send, not called but kept or passed on: as what they are called later is not seen."""
+    judged = {id(node.func) for node in tree.of(ast.Call)}
+    # The request that a response answers has an address of its own.
+    judged.update(id(node.value) for node in tree.of(ast.Attribute))
+    for name in lists.SENDING_ATTRIBUTES.intersection(tree.members):
+        for node in tree.members[name]:
+            if id(node) not in judged and isinstance(node.ctx, ast.Load):
+                yield node, f"Blocked write: '{name}' as a value"
+    for call in tree.calls.get("getattr", ()):
+        if (folded(call.args[1] if call.args[1:] else None) or "") in lists.SENDING_ATTRIBUTES:
+            yield call, "Blocked write: a method that sends, by its name"
 
 
 _LOCAL = frozenset(lists.ALLOWED_IMPORTS) - lists.NETWORK

@@ -11,18 +11,24 @@ from typing import Any
 
 from gatewright.patterns import ASCII, Pattern
 from gatewright.validators import code_lists as lists
+from gatewright.validators.code_classes import (
+    dispatch_violations,
+    making_violations,
+    match_violations,
+)
 from gatewright.validators.code_endless import endless_violations
 from gatewright.validators.code_members import Walk
 from gatewright.validators.code_names import FOLDING, folded
+from gatewright.validators.code_own import OWN, own_violations
 from gatewright.validators.code_tree import Tree
 
 __all__ = ["closed_violations", "environment_violations"]
 
 Found = Iterator[tuple[Any, str]]
 
-_SELF = frozenset({"self", "cls", "other"})
 _DUNDER = Pattern(r"__\w+__")
 _FIELD = Pattern(r"\{\w*[.\[]", ASCII)
+_BEGUN = Pattern(r"(?:^|[^{])(?:\{\{)*\{\w*\Z", ASCII)
 _MAIN = frozenset({"__main__", "__name__"})
 
 
@@ -33,6 +39,7 @@ def closed_violations(walk: Walk, tree: Tree) -> Found:
     for kinds, rule in _RULES:
         if tree.has(kinds):
             yield from rule(walk, tree)
+    yield from own_violations(tree)
     yield from endless_violations(walk, tree)
 
 
@@ -91,7 +98,7 @@ def _private(walk: Walk, tree: Tree) -> Found:
 def _passes(name: str, of: str | None, named: bool) -> bool:
     """Whether a special member may be used of a name (None: of something else), or for its `__name__`."""
     if name == "__class__":
-        return of in _SELF or (named and of is not None)
+        return of in OWN or (named and of is not None)
     if name == "__dict__":
         return of == "self"
     return name not in lists.CLOSED_ATTRIBUTES
@@ -162,24 +169,21 @@ def _texts(walk: Walk, tree: Tree) -> Found:
 def _formats(walk: Walk, tree: Tree) -> Found:
     """Formats that look members up; where the text is not seen, all texts count."""
     del walk
-    for _, node in tree.called(_FORMATS):
-        text = folded(node.func.value) if isinstance(node.func, ast.Attribute) else None
-        if text is None:
-            text = " ".join(one.value for one in tree.texts if "{" in one.value)
-        if _FIELD.search(text):
+    texts = [one.value for one in tree.texts if "{" in one.value]
+    unseen = any(map(_FIELD.search, texts)) or any(map(_BEGUN.search, texts))
+    for node in (one for name in _FORMATS for one in tree.members.get(name, ())):
+        text = folded(node.value)
+        if unseen if text is None else _FIELD.search(text):
             yield node, "Blocked format: a member of an argument"
 
 
 def _calls(walk: Walk, tree: Tree) -> Found:
-    """Members by their names, copies of members, a log in a file."""
+    """Members by their names, copies of members."""
     for name, node in tree.called(_OWN_ONLY):
         first = node.args[0] if node.args else None
-        own = isinstance(first, ast.Name) and first.id in _SELF
+        own = isinstance(first, ast.Name) and first.id in OWN
         if isinstance(node.func, ast.Name) and not own:
             yield node, f"Blocked call: '{name}' of something else than 'self'"
-    for node in tree.calls.get("basicConfig", ()):
-        if any(one.arg in {"filename", "handlers", None} for one in node.keywords):
-            yield node, "Blocked call: 'basicConfig' with a file"
     # Under whatever name: `wraps(f, assigned=["eval"])` copies that member.
     names = {"wraps", *walk.names.standing_for({"functools.wraps"})}
     for _, node in tree.called(names):
@@ -188,7 +192,22 @@ def _calls(walk: Walk, tree: Tree) -> Found:
             yield node, "Blocked call: 'wraps' that chooses members"
 
 
+def _places(walk: Walk, tree: Tree) -> Found:
+    """A log in a file, a client that speaks to a socket of the machine."""
+    for _, node in tree.called({"basicConfig", *walk.names.standing_for({"logging.basicConfig"})}):
+        if any(one.arg in {"filename", "handlers", None} for one in node.keywords):
+            yield node, "Blocked call: 'basicConfig' with a file"
+    for name, node in tree.called(_CONNECTING.union(walk.names.standing_for(_TRANSPORTS))):
+        if node.args or any(one.arg is None for one in node.keywords):
+            yield node, f"Blocked call: '{name}' with hidden arguments"
+    for one in tree.of(ast.keyword):
+        if one.arg == "uds":
+            yield one, "Blocked argument: 'uds', a socket of the machine"
+
+
 _FORMATS = frozenset({"format", "format_map"})
+_CONNECTING = frozenset({"HTTPTransport", "AsyncHTTPTransport"})
+_TRANSPORTS = {f"httpx.{name}" for name in _CONNECTING}
 _OWN_ONLY = frozenset({"setattr", "delattr", "vars"})
 
 
@@ -224,8 +243,12 @@ _RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
     ({ast.Attribute}, _private),
     (_BINDING | _DEFINING, _definitions),
     ({ast.ClassDef}, _classes),
-    ({ast.Call}, _formats),
+    ({ast.ClassDef, ast.Call}, making_violations),
+    ({ast.MatchClass}, match_violations),
+    ({ast.Attribute, ast.ImportFrom}, dispatch_violations),
+    ({ast.Attribute}, _formats),
     ({ast.Call}, _calls),
+    ({ast.Call}, _places),
     ({ast.Import, ast.ImportFrom}, environment_violations),
 )
 """Kinds of nodes without which a rule has nothing to say, and the rule."""

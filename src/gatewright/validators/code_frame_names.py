@@ -34,6 +34,8 @@ class FrameNames:
             node.name for node in tree.of(ast.FunctionDef) if not node.decorator_list
         }
 
+        self._classes = {node.name for node in tree.of(ast.ClassDef) if not node.decorator_list}
+
     def bound(self, name: str) -> int:
         """How often a name is bound, unbound or declared."""
         return self._as_texts[name] + len(self._tree.names.get(name, ())) - self.loads(name)
@@ -76,6 +78,10 @@ class FrameNames:
     def is_function(self, name: str) -> bool:
         """Whether a name certainly is a function of the program, without decorators."""
         return name in self._functions and self.bound(name) == 1
+
+    def is_class(self, name: str) -> bool:
+        """Whether a name certainly is a class of the program, without decorators."""
+        return name in self._classes and self.bound(name) == 1
 
     def is_builtin(self, node: ast.expr, name: str) -> bool:
         """Whether an expression certainly is a builtin."""

@@ -14,6 +14,7 @@ __all__ = [
     "BLOCKED_IMPORTS",
     "BLOCKED_MEMBERS",
     "BLOCKED_PATTERNS",
+    "CALLED",
     "CLOSED_ATTRIBUTES",
     "CLOSED_BUILTINS",
     "CLOSED_MEMBERS",
@@ -23,6 +24,7 @@ __all__ = [
     "FRAME_MEMBERS",
     "HARMLESS_DUNDERS",
     "HIDDEN_MODULES",
+    "MAKING",
     "MODULES",
     "NETWORK",
     "OBJECTS",
@@ -70,7 +72,9 @@ BLOCKED_MEMBERS: dict[str, frozenset[str]] = _LISTS["blocked_members"]
 BLOCKED_ATTRIBUTES: frozenset[str] = _LISTS["blocked_attributes"]
 HARMLESS_DUNDERS = _dunders(_LISTS["harmless_dunders"])
 ALLOWED_IMPORTS: tuple[str, ...] = tuple(sorted(_LISTS["allowed_imports"]))
-WATCHED: frozenset[str] = _LISTS["watched"]
+WATCHED: frozenset[str] = _LISTS["watched"] | _LISTS["called"]
+CALLED: frozenset[str] = _LISTS["called"] | _CLOSED["called"]
+MAKING: frozenset[str] = _CLOSED["making"]
 WATCHED_MEMBERS: frozenset[str] = _LISTS["watched_members"]
 STARS: frozenset[str] = _LISTS["stars"]
 NETWORK: frozenset[str] = _LISTS["network"]

@@ -5,6 +5,7 @@ Here is what speaks against a module and against a member of one, however the co
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 import msgspec
@@ -67,10 +68,14 @@ class Walk:
         """Whether the code uses tables or arrays at a level at which only listed members of them pass."""
         self.watched = _WATCHED | names.modules if self.closed else lists.WATCHED
         """Modules, and beside tables classes, that must not be passed around."""
+        if self.closed:
+            self.watched |= lists.CALLED | lists.MAKING
         if self.frames:
             self.watched |= TYPES
         self.followed: set[int] = set()
         """Nodes whose use of a module or of a guarded builtin has been judged with their parent."""
+        self.read: list[ast.AST] = []
+        """Trees of annotations: as long as they are kept, no other node has the identity of one of theirs."""
         self.harmless: set[int] = set()
         """Nodes of blocked functions that are called in a way that makes them harmless."""
 
@@ -86,9 +91,10 @@ class Walk:
             # `_io`, `_posixsubprocess`: what standard modules are made of, without what those refuse.
             or (module.startswith("_") and module != "__future__")
         ) and (allowed is None or _covered(module, allowed))
-        # What is inside of packages of tables is listed, too.
-        if passes and allowed is not None and parent.partition(".")[0] in FRAMES:
-            passes = not self._blocked_member(parent, member)
+        # A module inside of another one is a member of it, too, and may keep what that does not show.
+        named = allowed is None or (module in allowed and parent.partition(".")[0] not in FRAMES)
+        if passes and not named:
+            passes = not (self._blocked_member(parent, member) or "._" in module)
         return None if passes else f"Blocked import: '{module}'"
 
     def member_violation(self, path: str) -> str | None:
@@ -108,7 +114,7 @@ class Walk:
             return f"Blocked pattern: '{path}'"
         if _covered(path, self.rules.blocked_imports) or self._blocked_member(module, member):
             return f"Blocked call: '{path}'"
-        if _is_private(module, member):
+        if _is_private(module, member) or (self.closed and _is_kept(module, member)):
             return f"Blocked private member: '{path}'"
         if _is_foreign_module(module, member, path):
             return f"Blocked import: '{path}'"
@@ -147,7 +153,7 @@ _VALUES = frozenset(
 
 def _is_foreign_module(module: str, member: str, path: str) -> bool:
     """Whether a standard module is reached through another one that happens to import it."""
-    if module.partition(".")[0] not in lists.MODULES:
+    if module.partition(".")[0] not in lists.MODULES | {"typing_extensions"}:
         # Of packages nobody here knows which modules they expose; `requests.os` is `os`.
         return member in lists.HIDDEN_MODULES
     if member not in lists.MODULES or (member not in lists.HIDDEN_MODULES and _is_object(module)):
@@ -167,6 +173,12 @@ def _is_private(module: str, member: str) -> bool:
     if not member.startswith("_") or member.startswith("__") or top not in lists.MODULES:
         return False
     return not member[1:2].isupper() or top in {"os", "sys"}
+
+
+def _is_kept(module: str, member: str) -> bool:
+    """Whether a member of a foreign package is a module that it keeps for itself; `httpx._multipart` has `Path`."""
+    own = member[:1] == "_" and member[:2] != "__"
+    return own and module.partition(".")[0] not in lists.MODULES
 
 
 def _covered(module: str, listed: frozenset[str]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 from typing import Any
 
+from gatewright.validators import code_lists as lists
 from gatewright.validators.code_source import BadSource
 
 __all__ = ["FOLDING", "NAMING", "REFERRING", "Names", "folded", "rebound"]
@@ -25,6 +26,7 @@ _MAX_LINKS = 6
 _MAX_DEPTH = 30
 # Characters: `"a" * 10**9` must not be made in order to be judged.
 _MAX_REPEATED = 100
+_MAX_BETWEEN = 10_000
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -73,7 +75,8 @@ def _joined(between: str, parts: Iterable[ast.expr], depth: int) -> str | None:
         if text is None:
             return None
         texts.append(text)
-    return between.join(texts)
+    # A long text between many short ones: as with `*`.
+    return between.join(texts) if len(between) * len(texts) <= _MAX_BETWEEN else None
 
 
 def rebound(tree: ast.Module) -> frozenset[str]:
@@ -85,10 +88,68 @@ def rebound(tree: ast.Module) -> frozenset[str]:
             bound.update([alias.asname or alias.name for alias in node.names])  # type: ignore[attr-defined]
         elif kind in _DEFINING:
             bound.add(node.name)  # type: ignore[attr-defined]
-    return frozenset(bound)
+    guarded = bound & _GUARDED
+    return frozenset(bound - _meant(tree, guarded) if guarded else bound)
 
 
-_DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINING = (*_FUNCTIONS, ast.ClassDef)
+_GUARDED = lists.BLOCKED_BUILTINS | lists.CLOSED_BUILTINS | {"getattr", "vars", "delattr"}
+
+
+def _meant(tree: ast.Module, names: set[str]) -> set[str]:
+    """Those of these names that may still mean the builtin: read before they are bound, or given up again."""
+    found: set[str] = set()
+    waiting: set[str] = set()
+    own: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            own.update(alias.asname or alias.name for alias in node.names)
+        mentioned, given_up = _mentions(node, names)
+        found |= given_up
+        if _waits(node, names):
+            waiting |= mentioned
+        elif not _is_plain(node):
+            # Whatever is run may call what has been defined so far.
+            found |= (mentioned | waiting) - own
+        if isinstance(node, _DEFINING):
+            own.add(node.name)
+    return found
+
+
+def _is_plain(node: ast.stmt) -> bool:
+    """Whether a statement runs nothing that the program has defined."""
+    if isinstance(node, ast.Assign) and not all(isinstance(one, ast.Name) for one in node.targets):
+        return False
+    plain = isinstance(node, ast.Assign | ast.Expr) and isinstance(node.value, ast.Constant)
+    return plain or isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _mentions(node: ast.stmt, names: set[str]) -> tuple[set[str], set[str]]:
+    """Those of these names that a statement has, and those that it gives up."""
+    mentioned: set[str] = set()
+    given_up: set[str] = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and one.id in names:
+            (given_up if isinstance(one.ctx, ast.Del) else mentioned).add(one.id)
+        elif isinstance(one, ast.ExceptHandler) and one.name in names:
+            # What is caught is forgotten, and its name with it.
+            given_up.add(one.name)
+    return mentioned, given_up
+
+
+def _waits(node: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement is a function of which nothing is run yet."""
+    if not isinstance(node, _FUNCTIONS) or node.decorator_list:
+        return False
+    head = (part for one in (node.args, node.returns) if one for part in ast.walk(one))
+    return all(
+        one.id not in names if isinstance(one, ast.Name) else isinstance(one, _PLAIN)
+        for one in head
+    )
+
+
+_PLAIN = (ast.arguments, ast.arg, ast.Constant, ast.expr_context)
 
 
 class Names:

@@ -25,7 +25,7 @@ from gatewright.validators.code_members import (
     attribute_violation,
     is_refused_attribute,
 )
-from gatewright.validators.code_names import NAMING, REFERRING, Names, folded, rebound
+from gatewright.validators.code_names import FOLDING, NAMING, REFERRING, Names, folded, rebound
 from gatewright.validators.code_source import BadSource, parsed
 from gatewright.validators.code_tree import Tree
 from gatewright.validators.shell_files import is_sensitive
@@ -293,19 +293,47 @@ def _is_foreign_secret(path: str) -> bool:
     return path.rpartition("/")[2].casefold() not in _OWN_FILES and is_sensitive(path)
 
 
+def _types(walk: Walk, nodes: list[ast.expr]) -> Iterator[ast.expr]:
+    """What says a type in annotations; not what is noted beside it, and values."""
+    while nodes:
+        node = nodes.pop()
+        yield node
+        if isinstance(node, ast.Subscript):
+            paths = {path.rpartition(".")[2] for path in walk.names.paths(node.value)}
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if paths != {"Literal"}:
+                nodes += parts[:1] if paths == {"Annotated"} else parts
+        # What is put together is read as a whole.
+        elif not isinstance(node, ast.Call) and folded(node) is None:
+            nodes += [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+
+
+_IN_NO_ANNOTATION = GUARDED | lists.BLOCKED_BUILTINS | lists.CLOSED_BUILTINS
+
+
 def _annotations(walk: Walk, tree: Tree) -> Found:
     """An annotation that is a text is code for everybody who asks for it, models and dispatchers: it calls nothing."""
-    texts = {id(node): node.value for node in tree.texts if "(" in node.value or "__" in node.value}
+    texts = {id(node): node.value for node in tree.texts if not node.value.isidentifier()}
     found = [node.annotation for node in tree.of(ast.arg, ast.AnnAssign)] if texts else []
     found += [node.returns for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)]
-    for part in chain.from_iterable(map(ast.walk, filter(None, found))) if texts else ():
+    waiting: list[tuple[Any, str]] = []
+    for part in _types(walk, [one for one in found if one is not None]) if texts else ():
+        text = texts.get(id(part)) or (folded(part) if type(part) in FOLDING else None)
+        if text:
+            waiting.append((part, text))
+    # A text in a text is shorter than that.
+    while waiting:
+        part, text = waiting.pop()
         try:
-            inner = Tree(parsed(texts.get(id(part), "")))
+            inner = Tree(parsed(text))
         except BadSource:
             continue
-        if ast.Call in inner.kinds or any(
-            map(is_refused_attribute, (*inner.names, *inner.members))
-        ):
+        walk.read.append(inner.root)
+        waiting += [(part, one.value) for one in inner.texts if not one.value.isidentifier()]
+        names = {*inner.names, *inner.members}
+        refused = not _IN_NO_ANNOTATION.isdisjoint(names) or any(map(is_refused_attribute, names))
+        paths = chain.from_iterable(map(walk.names.paths, inner.of(ast.Attribute)))
+        if refused or ast.Call in inner.kinds or any(map(walk.member_violation, paths)):
             yield part, "Blocked annotation: a call or a special member"
 
 

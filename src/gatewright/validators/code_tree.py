@@ -20,6 +20,7 @@ class Tree:
     """The nodes of one tree: by kind, and those that have a name by their name. Each stands after the one it is in."""
 
     def __init__(self, root: ast.AST) -> None:
+        self.root = root
         self.kinds = kinds = _by_kind(root)
         """Kind → nodes, but for names, constants, contexts, operators and imported names."""
         self.names: dict[str, list[ast.Name]] = defaultdict(list)

@@ -1,0 +1,89 @@
+"""Classes that are made at run time, and patterns that read members of what a class has not made."""
+
+from functools import partial
+
+import pytest
+
+from gatewright.validators import code_classes
+from gatewright.validators.code_safety import prepare
+from tests.costs import DOUBLED, lines_run
+
+STRICT = prepare({"level": "strict"})
+MADE = [
+    'import abc\nX = abc.ABCMeta("X", (), d)',
+    'X = type(int)("X", (), d)',
+    'X = type(type(1))("X", (), {("__ann" + s): 1})',
+    'import enum\nX = enum.Enum("X", d)',
+    'import dataclasses, typing\nT = typing.TypedDict("T", {\'"+str(print(1))+"\': int})\nD = dataclasses.dataclass(T, init=False, eq=False)\nD.__repr__(D)',
+    "from dataclasses import dataclass as d\nlist(map(d, [T]))",
+    'import abc\nclass M(abc.ABCMeta): ...\nX = M("X", (), d)',
+    "import enum\nE = enum.Enum('E', [(n, 1)])",
+    "import enum\nE = enum.Enum('E', '__init__')",
+    "import typing\nT = typing.TypedDict('T', {**d})",
+    "from dataclasses import dataclass\n@dataclass\n@f\nclass A: ...",
+]
+MATCHED = [
+    "import abc, dataclasses, types\n@dataclasses.dataclass\nclass X(abc.ABC):\n    gi_frame: object\nX.register(types.GeneratorType)\nmatch g:\n    case X(frame): print(frame)",
+    "from typing import Protocol, runtime_checkable\nfrom dataclasses import dataclass\n@runtime_checkable\n@dataclass\nclass X(Protocol):\n    gi_frame: object\nmatch g:\n    case X(frame): print(frame)",
+    'M = type(int)("M", (type(int),), d)\nX = M("X", (), d)\nmatch g:\n    case X(a): print(a)',
+    'import abc\nclass X(abc.ABC): ...\ngetattr(X, "reg" + "ister")(int)\nmatch g:\n    case X(a): print(a)',
+    '@(lambda c: M("X", (), d))\nclass X: ...\nmatch g:\n    case X(a): print(a)',
+    'class A: ...\nA.B = M("X", (), d)\nmatch x:\n    case A.B(q): ...',
+    "class A:\n    class B: ...\nA.B = f()\nmatch x:\n    case A.B(q): ...",
+    "class A(f()): ...\nmatch x:\n    case A(q): ...",
+    "class A: ...\nclass A(B): ...\nmatch x:\n    case A(q): ...",
+]
+DISPATCHED = [
+    'from functools import singledispatch\nT = "f(1)"\n@singledispatch\ndef g(x): ...\n@g.register\ndef _(x: T): ...',
+    "from functools import singledispatch as s\n@s\ndef g(x): ...\nr = g.register\nr(f)",
+    "import functools\n@functools.singledispatch\ndef g(x): ...\ng.register(f)",
+    'import functools, typing\nN = typing.NamedTuple("N", [("x", "f(1)")])\n@functools.singledispatch\ndef g(x): ...\ng.register(N(1))',
+    "from functools import *\n@singledispatch\ndef g(x): ...\ng.register(f)",
+    'from functools import singledispatch\n@singledispatch\ndef g(x): ...\ngetattr(g, "register")(f)',
+    'from functools import singledispatch\nint = "f(1)"\n@singledispatch\ndef g(x): ...\n@g.register\ndef _(x: int): ...',
+]
+PASSING = [
+    "from functools import singledispatch\n@singledispatch\ndef g(x): return 0\n@g.register\ndef _(x: int) -> str: return 1\n@g.register(str)\ndef _(x): return 2\n@g.register(list)\n@g.register(tuple)\ndef _(x): ...",
+    "import functools\nfrom collections.abc import Sequence\nclass P: ...\nclass A:\n    @functools.singledispatchmethod\n    def g(self, x): ...\n    @g.register\n    def _(self, x: P | None): ...\n    @g.register(Sequence)\n    def _(self, x): ...",
+    "from functools import singledispatch, wraps",
+    "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int\ndef f(s):\n    match s:\n        case P(x, y): return x\n        case int(n): return n\n        case str(): return 1",
+    'from collections import namedtuple\nP = namedtuple("P", "x y")\ndef f(s):\n    match s:\n        case P(x, y): return x',
+    "from typing import NamedTuple\nfrom abc import ABC, abstractmethod\nclass S(ABC):\n    @abstractmethod\n    def area(self): ...\nclass P(NamedTuple):\n    x: int\nclass Q(S):\n    def area(self): return 1\nmatch P(1):\n    case P(x): print(x)\n    case Q(y): print(y)",
+    'from enum import Enum\nfrom typing import TypedDict\nColor = Enum("Color", "RED GREEN")\nC2 = Enum("C2", ["A", "B"])\nC3 = Enum("C3", [("A", 1)])\nT = TypedDict("T", {"a": int})\nclass U(TypedDict, total=False):\n    b: int',
+    "import dataclasses\nfrom dataclasses import dataclass, field\nfrom functools import total_ordering\n@total_ordering\n@dataclass(frozen=True)\nclass A:\n    x: int\n@dataclasses.dataclass\nclass B:\n    y: list = field(default_factory=list)\n@dataclasses.dataclass(order=True)\nclass C: z: int",
+    "from dataclasses import dataclass\n@dataclass\nclass E:\n    n: int\nclass Bus:\n    def register(self, f): ...\nbus = Bus()\nbus.register(print)\nmatch E(1):\n    case E(n): print(n)",
+    "class A:\n    class B: ...\nmatch x:\n    case A.B(q): ...",
+    "match x:\n    case int(n) | str(n): ...",
+    "from enum import Enum\nclass E(Enum):\n    A = 1\nprint(E(1))",
+]
+
+
+@pytest.mark.parametrize("code", MADE)
+def test_classes_of_computed_members_are_refused(code: str) -> None:
+    assert STRICT.judge(code) is not None
+
+
+@pytest.mark.parametrize("code", MATCHED)
+def test_positions_of_other_classes_are_refused(code: str) -> None:
+    found = STRICT.judge(code)
+    assert found is not None
+    assert "Blocked match" in str(found.details)
+
+
+@pytest.mark.parametrize("code", DISPATCHED)
+def test_generic_functions_evaluate_no_annotations(code: str) -> None:
+    assert STRICT.judge(code) is not None
+
+
+@pytest.mark.parametrize("code", PASSING)
+def test_classes_that_are_written_out_pass(code: str) -> None:
+    assert STRICT.judge(code) is None
+
+
+def test_diamonds_of_classes_are_followed_once() -> None:
+    def judged(depth: int) -> int:
+        classes = "".join(f"class C{i}(C{i - 1}, C{i - 1}): ...\n" for i in range(1, depth))
+        code = f"class C0: ...\n{classes}match x:\n    case C{depth - 1}(a): ..."
+        return lines_run(code_classes, partial(STRICT.judge, code))
+
+    assert judged(18) < DOUBLED * judged(9)
