@@ -30,6 +30,8 @@ __all__ = ["Line"]
 
 _MOST_EFFECTS = 4000
 """Of one line, which folders, values of a loop and jobs multiply."""
+_READ_AGAIN = 16
+"""Effects for which a command of a loop counts: reading it takes about as long."""
 _MOST_FOLDERS = 4
 _READING = frozenset("reads reads_below lists lists_below names text value writes deletes repository enters endless starts".split())  # fmt: skip
 """Kinds of what a command does that only reads by nature, and may write by an option."""
@@ -94,9 +96,9 @@ class Line:
         return effects
 
     def _each(self, step: Step) -> Iterator[Step]:
-        """The pipeline once for each word of a loop; the words of all but the first count as effects do."""
+        """The pipeline once for each word of a loop; what is read again counts as effects do, so that short lines do not take long."""
         for at, one in enumerate(unrolled(step, self._listed)):
-            self._left -= sum(len(command.words) for command in one.commands) if at else 0
+            self._left -= sum(_READ_AGAIN + len(command.words) for command in one.commands) if at else 0  # fmt: skip
             if self._left < 0:
                 raise Refused("too_long", "for")
             yield one
