@@ -46,8 +46,8 @@ def unrolled(step: Step, listed: Mapping[str, tuple[Listed, ...] | None]) -> Ite
     if not said:
         yield step
         return
-    for words in product(*(words for _, words in said)):
-        values = dict(zip((mark for mark, _ in said), words, strict=True))
+    for chosen in product(*(words for _, words in said)):
+        values = dict(zip((mark for mark, _ in said), chosen, strict=True))
         yield step._replace(commands=[_command(one, values) for one in step.commands])
 
 
