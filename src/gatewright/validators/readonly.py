@@ -18,6 +18,7 @@ from gatewright.patterns import DOTALL, IGNORECASE, Pattern, words_of
 from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
+from gatewright.validators.command_members import continued_lines
 from gatewright.validators.database_clients import CLIENTS
 from gatewright.validators.options import BadOptions, read_options
 from gatewright.validators.shell.modes import Asked, Asking, reading_line
@@ -180,6 +181,10 @@ class ReadOnly:
         if self._writes:
             # The first part of all: nothing in the arguments makes a writing tool a reading one.
             yield None, _WRITING_TOOL
+        # A command and the arguments beside it mean together what neither says alone.
+        for at, line in continued_lines(arguments):
+            if self._is_command(line if isinstance(line, str) else line[0]):
+                yield at, Part("command", line) if isinstance(line, str) else line
         for place, text, is_name in strings(arguments):
             if not is_name:
                 key = (

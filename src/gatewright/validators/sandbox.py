@@ -20,6 +20,7 @@ import msgspec
 from gatewright.patterns import Pattern
 from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
+from gatewright.validators.command_members import are_texts, command_lines
 from gatewright.validators.options import read_options
 from gatewright.validators.shell.line import Line
 from gatewright.validators.shell.modes import Denying, denying_line
@@ -114,9 +115,10 @@ class Sandbox:
         return None if rule is None else Objection("", rule, _sentence(rule))
 
     def cost(self, value: Any) -> int:
-        """Microseconds that judging a value takes: of a line that is parsed, six for each character."""
+        """Microseconds that judging a value takes: of a line that is parsed, six for each character, and more with a loop."""
         if isinstance(value, str) and len(value) <= MAX_BYTES and self._options.mode != "strict":
-            return 50 + 6 * len(value)
+            # Commands of a loop are judged for each of its words.
+            return 50 + (48 if "for " in value and self._options.allow else 6) * len(value)
         if isinstance(value, Value):
             return 15 + len(value.text) // 4
         words = value if isinstance(value, list) else [value]
@@ -170,7 +172,7 @@ class Value(msgspec.Struct, frozen=True):
 def _commands(value: Any, *, pipes: bool) -> list[list[Word]]:
     if isinstance(value, str):
         return read(value, pipes=pipes)
-    if not _texts(value) or not value:
+    if not are_texts(value) or not value:
         raise Unacceptable("no_command")
     if not all(map(is_plain, value)):
         raise Unacceptable("control_character")
@@ -208,12 +210,6 @@ def _sentence(rule: str) -> str:
     return _SAY.get(rule) or SENTENCES.get(rule) or _NODES.format(rule.replace("_", " "))
 
 
-_COMMANDS = frozenset(
-    "command cmd commandline commands cmdline shell script exec execute run program executable binary argv".split()
-)
-_ARGUMENTS = frozenset("args argv arguments params parameters options flags".split())
-
-
 def _parts(arguments: Any) -> Iterator[tuple[Place | None, Any]]:
     stack: list[tuple[Place | None, Any]] = [(None, arguments)]
     while stack:
@@ -223,43 +219,8 @@ def _parts(arguments: Any) -> Iterator[tuple[Place | None, Any]]:
         elif isinstance(found, list):
             stack.extend((Place(place, at), found[at]) for at in range(len(found) - 1, -1, -1))
         elif isinstance(found, dict):
-            taken, lines = _lines(found)
+            taken, lines = command_lines(found)
             yield from ((Place(place, name), line) for name, line in lines)
             yield from ((Place(place, name), Value(name, is_name=True)) for name in found)
             rest = (name for name in reversed(found) if name not in taken)
             stack.extend((Place(place, name), found[name]) for name in rest)
-
-
-def _lines(found: dict[str, Any]) -> tuple[set[str], list[tuple[str, Any]]]:
-    """The members of one object that are judged as commands, and the lines they make.
-
-    A list of arguments beside a command continues it.
-    """
-    commands = [name for name in found if _plain(name) in _COMMANDS and _is_line(found[name])]
-    if not commands:
-        return set(), []
-    beside = [
-        name
-        for name in found
-        if _plain(name) in _ARGUMENTS and name not in commands and _texts(found[name])
-    ]
-    more = [text for name in beside for text in found[name]]
-    lines = [(name, _continued(found[name], more)) for name in commands]
-    return {*commands, *beside}, lines
-
-
-def _continued(command: Any, more: list[str]) -> Any:
-    words = [command] if isinstance(command, str) else command
-    return [*words, *more] if more else command
-
-
-def _is_line(value: Any) -> bool:
-    return isinstance(value, str) or (_texts(value) and bool(value))
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", "").replace("-", "").casefold()

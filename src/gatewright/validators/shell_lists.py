@@ -201,7 +201,8 @@ class _Expansions:
             names, whole = read_names(node)
             lists = _before(node) if whole else [_UNSEEN]
         self._steps.append(Step(lists, lists=self._mark()))
-        return [form for one in names for form in _forms(one)]
+        # Each command sets that one anew.
+        return [form for one in names if one != b"_" for form in _forms(one)]
 
 
 def _forms(name: bytes) -> tuple[bytes, bytes]:

@@ -79,7 +79,7 @@ def assigned(root: Node) -> Iterator[tuple[bytes, bytes, int]]:
     said = _said(root) if found else Counter[bytes]()
     for node in found:
         name, text = _parts(node)
-        if text and said[name] == 1:
+        if text and said[name] == 1 and name != b"_":  # which each command sets anew
             yield name, text, node.end_byte
 
 

@@ -28,7 +28,8 @@ def stand_in(node: Node) -> bytes | None:
     """What stands for the output of a command on the line: a revision, a folder of git, or a mark (`%`) of what nobody has seen yet. None
     where nothing may."""
     if node.type == "process_substitution":
-        return b"/dev/fd/%" if (node.text or b"").startswith(b"<(") else None
+        # In quotes: a shell does not split it.
+        return b"'/dev/fd/%'" if (node.text or b"").startswith(b"<(") else None
     inner = named_parts(node)
     if len(inner) != 1 or inner[0].type not in _PRINTING:
         return None

@@ -311,7 +311,8 @@ def _joined(node: Node) -> Iterator[Word]:
     text = "".join(piece.text for piece in pieces)
     if any(piece.text == "$" and piece.bare for piece in pieces):
         raise Unacceptable("expansion")
-    yield Word(text, any(piece.glob for piece in pieces), bare=False)
+    split = any(piece.bare and _STANDS.within(piece.text) for piece in pieces)
+    yield Word(text, any(piece.glob for piece in pieces), bare=split)
 
 
 def _quoted(node: Node) -> str:
@@ -371,7 +372,11 @@ def _unescaped(text: str) -> Word:
     if live.endswith("\\"):
         raise Unacceptable("escape")
     plain = _ESCAPED.sub(_first, text) if escaped else text
-    return Word(plain, _GLOB.within(live), not escaped)
+    return Word(plain, _GLOB.within(live), not escaped or _STANDS.within(plain))
+
+
+_STANDS = Pattern("[\ue000-\uf8ff]")
+"""What stands for an expansion, which a shell splits outside of quotes whatever else is quoted."""
 
 
 def _expanded(text: str) -> list[str]:

@@ -30,9 +30,9 @@ def test_operands_are_told_by_their_place(
     assert assigned(operands_of(operands).slots, count) == kinds
 
 
-def call(flags: str, listed: dict[str, tuple[Listed, ...] | None]) -> Call:
-    (entry,) = entries_of(f'[[program]]\nnames = ["x"]\n{flags}', "a")
-    return Call(lambda words, at, found: None, entry, "x", (), At(HERE, listed), [])
+def call(flags: str, listed: dict[str, tuple[Listed, ...] | None], name: str = "x") -> Call:
+    (entry,) = entries_of(f'[[program]]\nnames = ["{name}"]\n{flags}', "a")
+    return Call(lambda words, at, found: None, entry, name, (), At(HERE, listed), [])
 
 
 def test_what_nobody_has_seen_is_no_word_of_a_program_that_does_something() -> None:
@@ -41,7 +41,26 @@ def test_what_nobody_has_seen_is_no_word_of_a_program_that_does_something() -> N
         with pytest.raises(Refused):
             careful.seen(word)
     careful.seen(Word(f"a{MARK}", bare=False))
-    call('flags = "-a"\noperands = "text*"', {MARK: None}).seen(Word(MARK))
+
+
+@pytest.mark.parametrize("name", ["echo", "gecho", "git describe", "docker image ls"])
+def test_programs_of_which_no_option_does_anything_get_any_word(name: str) -> None:
+    found = call('flags = "-a"\noperands = "text*"', {MARK: None}, name)
+    found.seen(Word(MARK))
+    assert found.found == []
+
+
+@pytest.mark.parametrize("name", ["timeout", "dpkg", "echoes", "git symbolic-ref", "docker run"])
+def test_that_the_table_has_harmless_options_only_says_nothing_of_others(name: str) -> None:
+    with pytest.raises(Refused):
+        call('flags = "-a"\noperands = "text*"', {MARK: None}, name).seen(Word(MARK))
+
+
+def test_a_script_is_held_with_all_of_its_parts() -> None:
+    plain = call("", {MARK: (Listed(HERE),)})
+    plain.hold(Word("a"), Word("b"))
+    with pytest.raises(Refused):
+        plain.hold(Word("a"), Word(f"b{MARK}"))
 
 
 def test_names_are_known_where_they_come_from() -> None:

@@ -33,6 +33,14 @@ def test_folders_are_followed(line: str, passes: bool) -> None:
     assert (DEVELOP.judge(line) is None) is passes
 
 
+@pytest.mark.parametrize(("times", "rule"), [(1, None), (2, None), (8, "too_long")])
+def test_what_loops_multiply_is_bounded(times: int, rule: str | None) -> None:
+    inner = "echo $a$b; " * times
+    found = INSPECT.judge(f"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do {inner}done; done")  # fmt: skip
+    assert (found and found.rule) == rule
+    assert INSPECT.cost("for a in b; do ls; done") > INSPECT.cost("ls -l a && ls -l b && ls c")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gatewright.patterns import Pattern
-from gatewright.validators.shell.effects import DASHED, At, Effect, marked, paths_of
+from gatewright.validators.shell.effects import DASHED, MARK, At, Effect, marked, paths_of
 from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell.table import MAYBE, Entry, Slot
 from gatewright.validators.shell.words import Given, Option, Refused
+from gatewright.validators.shell_lists import MARKS
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Call", "always", "assigned", "fed", "read_operands", "read_options"]
@@ -38,6 +39,12 @@ _OF_NONE = {"runs": "runs", "writes": "writes_here", "hosts": "network"}
 """What an option does that may have a value and has none."""
 _NAMING = frozenset({"--include", "--glob", "--iglob", "-g"})
 """Options whose value says by their names which files are read."""
+_ANY_WORDS = Pattern(
+    r"g?(?:echo|basename|dirname|expr|factor|seq|tr|true|false|id|groups|readlink|realpath|ls|dir|vdir|df|sleep)|command|type|which|whereis|printf|pwdx|ps|"
+    r"exit|return|git (?:describe|rev-parse|merge-base|name-rev|cherry|check-ignore|check-attr|count-objects|show-ref|show-branch|worktree list|submodule status|notes list|version)|"
+    r"(?:docker|podman|nerdctl)(?: container| image| network| volume)? (?:ps|port|top|history|diff|ls|list|images)"
+)
+"""Programs that write and run nothing by any option of theirs, in the table or not: they may get words that nobody has seen."""
 _FORMATS = frozenset({"--format", "--pretty", "--sort"})
 _SIGNED = Pattern(r"%[-+ ]?G|(?:^|[-*(])signature")
 """What runs `gpg` to say who has signed."""
@@ -79,27 +86,24 @@ class Call:
     def seen(self, word: Word) -> None:
         """Refuse a text that nobody has seen where it could be an option, or several words."""
         mark = marked(word.text)
-        if mark == word.text and DASHED in self.at.listed and not self.is_harmless(strictly=False):
+        if mark == word.text and DASHED in self.at.listed and not self.is_harmless():
             raise Refused("unknown_arguments", self.name)
-        if (
-            mark
-            and self.at.listed.get(mark) is None
-            and not self.is_harmless()
-            and (word.bare or word.text.startswith(mark))
-        ):
-            raise Refused("command_substitution", self.name)
+        if mark and (word.bare or word.text.startswith(mark)) and self._is_unseen(word.text) and not _ANY_WORDS.fits(self.name):  # fmt: skip
+            raise Refused("unknown_arguments" if mark == MARK else "command_substitution", self.name)  # fmt: skip
 
-    def is_harmless(self, *, strictly: bool = True) -> bool:
-        """Whether no option of the program does anything, and strictly no operand."""
+    def hold(self, *words: Word) -> None:
+        """Refuse a script, or a word whose beginning says what it is, of which nobody has seen a part."""
+        if any(marked(one.text) for one in words):
+            raise Refused("unknown_arguments", self.name)
+
+    def _is_unseen(self, text: str) -> bool:
+        return any(self.at.listed.get(one[0]) is None for one in MARKS.finditer(text))
+
+    def is_harmless(self) -> bool:
+        """Whether no option that the table knows of the program does anything."""
         entry = self.entry
         options = (*entry.letters.values(), *entry.longs.values(), *entry.words.values())
-        plain = all(one.kind in {"text", "reads"} and not one.does & _CHANGING for one in options)
-        if not strictly:
-            return plain
-        plain = plain and all(one.kind == "text" and not one.does for one in options)
-        return (
-            plain and not entry.effects and all(one.kind == "text" for one in entry.operands.slots)
-        )
+        return all(one.kind in {"text", "reads"} and not one.does & _CHANGING for one in options)
 
     def has(self, *names: str) -> bool:
         """Whether one of these options was given."""
@@ -146,7 +150,7 @@ def _enter(call: Call, options: Sequence[Option]) -> None:
     """Where all else happens: it is read first, wherever it stands."""
     for name, opt, value in options:
         if opt.kind == "folders" and value is not None:
-            path = resolve(call.at.folder, value.text, glob=value.glob)
+            path = paths_of(value, call.at)[0]
             call.add("enters", path, value.text, name)
             call.at = call.at._replace(folder=path)
 
@@ -225,8 +229,7 @@ def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -
         elif kind == "script":
             _script(call, word)
         elif kind == "folder":
-            path = resolve(call.at.folder, word.text, glob=word.glob)
-            call.add("enters", path, word.text, "operand")
+            call.add("enters", paths_of(word, call.at)[0], word.text, "operand")
         else:
             call.seen(word)
             if kind != "pattern":
@@ -240,6 +243,8 @@ _OPERANDS = {"url": "host"}
 
 def _path(call: Call, kind: str, word: Word) -> None:
     """An operand that is a path, with what the program does to it."""
+    if kind == "lists":
+        call.seen(word)
     if DASHED in call.at.listed:
         call.seen(word._replace(bare=False) if marked(word.text) != word.text else word)
     if "deletes" in call.does and kind != "writes":

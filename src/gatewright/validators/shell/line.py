@@ -18,6 +18,7 @@ from gatewright.validators.shell.policy import Judge, rule_of
 from gatewright.validators.shell.reading import Reader
 from gatewright.validators.shell.roles import KEEPING
 from gatewright.validators.shell.said import Said
+from gatewright.validators.shell.unrolled import texts_of, unrolled
 from gatewright.validators.shell.values import is_local
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command, Redirection
@@ -27,15 +28,10 @@ from gatewright.validators.shell_syntax import Word
 __all__ = ["Line"]
 
 
-def _texts(step: Step) -> Iterator[str]:
-    """The words of a pipeline in which marks may stand."""
-    for command in step.commands:
-        yield from (one.text for one in command.words if not one.text.isascii())
-        yield from (one for one in command.variables if not one.isascii())
-
-
 _MOST_EFFECTS = 4000
 """Of one line, which folders, values of a loop and jobs multiply."""
+_READ_AGAIN = 16
+"""Effects for which a command of a loop counts: reading it takes about as long."""
 _MOST_FOLDERS = 4
 _READING = frozenset("reads reads_below lists lists_below names text value writes deletes repository enters endless starts".split())  # fmt: skip
 """Kinds of what a command does that only reads by nature, and may write by an option."""
@@ -90,21 +86,34 @@ class Line:
 
     def _step(self, step: Step) -> list[list[Effect]]:
         state = self._state(step)
-        effects = []
+        effects: list[list[Effect]] = []
         for folder in state.folders:
             if self._within:
                 self._substitute(step, folder)
-            fetched = self._fetched
-            effects = self._pipeline(step, folder)
-            # The commands of a pipeline run beside each other.
-            if len(step.commands) > 1 and self._fetched and not fetched:
-                effects = self._pipeline(step, folder)
+            each = [self._beside(one, folder) for one in self._each(step)]
+            effects = [[one for read in several for one in read] for several in zip(*each, strict=True)]  # fmt: skip
         self._states[step.scope] = _gone(step, state)
+        return effects
+
+    def _each(self, step: Step) -> Iterator[Step]:
+        """The pipeline once for each word of a loop; what is read again counts as effects do, so that short lines do not take long."""
+        for at, one in enumerate(unrolled(step, self._listed)):
+            self._left -= sum(_READ_AGAIN + len(command.words) for command in one.commands) if at else 0  # fmt: skip
+            if self._left < 0:
+                raise Refused("too_long", "for")
+            yield one
+
+    def _beside(self, step: Step, folder: Path) -> list[list[Effect]]:
+        """A pipeline, whose commands run beside each other."""
+        fetched = self._fetched
+        effects = self._pipeline(step, folder)
+        if len(step.commands) > 1 and self._fetched and not fetched:
+            effects = self._pipeline(step, folder)
         return effects
 
     def _substitute(self, step: Step, folder: Path) -> None:
         """Judge what prints parts of a pipeline, in the folder in which that runs."""
-        for mark in sorted({one for text in _texts(step) for one in text if one in self._within}):
+        for mark in sorted({one for text in texts_of(step) for one in text if one in self._within}):
             states, self._states = self._states, {(): _State((folder,))}
             inner = self._within[mark]
             effects: list[list[Effect]] = []

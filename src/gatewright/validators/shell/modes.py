@@ -135,7 +135,8 @@ class Denying(Reader):
             super().read(words, at, found)
         except Refused as problem:
             if rule is not None or problem.rule not in _UNKNOWN or name in _closed():
-                raise Refused(rule or problem.rule, problem.why) from None
+                unseen = problem.rule == "unknown_arguments"
+                raise Refused(problem.rule if unseen else rule or problem.rule, problem.why) from None  # fmt: skip
             # Nobody knows what the words mean, and no other word of this program would run anything.
             del found[kept:]
             self._hold_words([one.text for one in words])

@@ -85,6 +85,7 @@ class Reader:
                 alone = Call(self.read, entry, name, words, depth, found)
             step = self._next(name, own, more, words)
             if step is None:
+                _hold_subcommand(name, words, depth)
                 if entry is None or (alone is None and _has_operand(own, words, more)):
                     break
                 return self._entry(Call(self.read, entry, name, words, depth, found), more)
@@ -135,6 +136,7 @@ class Reader:
 
     def _entry(self, call: Call, more: Entry | None) -> None:
         special = SPECIALS.get(call.entry.special)
+        _hold_unseen(call)
         if _asks_version(call) or (special is not None and special(call)):
             return
         operands, rest = _given(call, more)
@@ -155,6 +157,25 @@ class Reader:
         else:
             for word in rest:
                 call.add("argument", None, word.text, "operand")
+
+
+def _hold_subcommand(name: str, words: Sequence[Word], at: At) -> None:
+    """Refuse a word that nobody has seen where it may be a subcommand that is known for more."""
+    mark = marked(words[0].text) if words else ""
+    if mark and at.listed.get(mark) is None:
+        raise Refused("unknown_arguments", name)
+
+
+def _hold_unseen(call: Call) -> None:
+    """Refuse what nobody has seen outside of quotes, where it may be several words, whatever reads them afterwards."""
+    if not call.entry.operands.tail and call.entry.special not in _STARTING:
+        for word in call.words:
+            if word.bare and not word.text.isascii():
+                call.seen(word)
+
+
+_STARTING = frozenset({"env", "xargs"})
+"""What reads its words by itself up to the program that it starts."""
 
 
 def arguments(name: str, words: Sequence[Word]) -> list[Effect]:

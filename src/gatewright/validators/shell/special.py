@@ -62,6 +62,7 @@ CHECKS: Mapping[str, Check] = {
     "interval": host.interval,
     "make": running.make,
     "less": texts.less,
+    "printf": texts.printf,
     "curl": asking.curl,
     "git-remote": asking.git_remote,
     "git log": asking.git_log,

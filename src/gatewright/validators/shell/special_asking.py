@@ -11,7 +11,7 @@ from gatewright.validators.shell_syntax import Word
 __all__ = ["curl", "git_config", "git_log", "git_remote"]
 
 
-_METHOD, _ITEM = Pattern(r"[A-Z]+"), Pattern(r"[\w.\[\]-]+(?:==|:=@?|=@?|@|:[^\d/]).*", DOTALL)
+_METHOD, _ITEM = Pattern(r"[A-Za-z]+"), Pattern(r"[\w.\[\]-]+(?:==|:=@?|=@?|@|:[^\d/]).*", DOTALL)
 
 
 _ASKING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -45,6 +45,8 @@ def _of_curl(call: Call, name: str, value: Word) -> None:
     if name in _METHODS:
         if text not in _ASKING:
             call.add("sends", None, text, name)
+    elif name in _HEADERS and _OVERRIDES.fits(text):
+        call.add("sends", None, text, name)
     elif name in _COOKIES:
         if "=" not in text:
             call.add_paths("reads", value, name)
@@ -58,6 +60,9 @@ _KEPT = frozenset({"-O", "--output-document"})
 """Where it writes what it gets; to `-` it keeps nothing."""
 _GLOB = Pattern(r"[{}]|\[[^\]:]*\]")
 _METHODS = frozenset({"-X", "--request", "--method"})
+_HEADERS = frozenset({"-H", "--header"})
+_OVERRIDES = Pattern(r"x-(?:http-)?method(?:-override)?\s*[:;].*", IGNORECASE | DOTALL)
+"""A header by which many servers take a question for another method."""
 _COOKIES = frozenset({"-b", "--cookie", "--load-cookies"})
 _WRITING_OUT = frozenset({"-w", "--write-out"})
 _FILES = frozenset({"-T", "--upload-file", "--post-file", "--body-file"})
@@ -68,12 +73,13 @@ _MAY_NAME = frozenset({"-H", "--header", *_WRITING_OUT})
 def _items(call: Call) -> list[Word]:
     """The URL of HTTPie; what stands before it is the method, what stands behind it is sent or asked."""
     operands = list(call.given.operands)
-    if operands and _METHOD.fits(operands[0].text) and operands.pop(0).text not in _ASKING:
+    # In small letters it is the same method; alone it is a host.
+    if len(operands) > 1 and _METHOD.fits(operands[0].text) and operands.pop(0).text.upper() not in _ASKING:  # fmt: skip
         call.add("sends", None, "", "operand")
     for item in operands[1:]:
         if "@" in item.text:
             call.add_paths("reads", item._replace(text=item.text.rpartition("@")[2]), "operand")
-        if "@" in item.text or ("=" in item.text and "==" not in item.text):
+        if "@" in item.text or ("=" in item.text and "==" not in item.text) or _OVERRIDES.fits(item.text):  # fmt: skip
             call.add("sends", None, item.text, "operand")
     return operands[:1]
 

@@ -34,6 +34,7 @@ _ALL_ROWS = Pattern(
 def sqlite(call: Call) -> list[Word]:
     """A file of a database, and what is asked of it."""
     operands = list(call.given.operands)
+    call.hold(*operands[1:])
     for code in operands[1:]:
         text = code.text.strip()
         if text.startswith("."):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gatewright.patterns import Pattern
 from gatewright.validators.shell.call import Call
+from gatewright.validators.shell.effects import marked
 from gatewright.validators.shell.places import HERE, is_kept, resolve
 from gatewright.validators.shell.words import Option, Refused, given
 from gatewright.validators.shell_syntax import Word
@@ -95,6 +96,7 @@ _COUNT = Pattern(r"count=\d{1,6}")
 
 def dd(call: Call) -> list[Word]:
     """Its operands say what is read and written."""
+    call.hold(*(one for one in call.given.operands if marked(one.text.partition("=")[0])))
     for one in call.given.operands:
         name, _, value = one.text.partition("=")
         if name == "if" and value == "/dev/zero":

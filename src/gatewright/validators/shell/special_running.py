@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.call import Call, read_options
@@ -137,6 +138,7 @@ def xargs(call: Call) -> bool:
     for name, _, value in found.options:
         if name in {"-I", "-J", "--replace", "-i"}:
             placed = "{}" if value is None else value.text
+            call.hold(Word(placed))
         elif name in {"-a", "--arg-file"}:
             raise Refused("unknown_arguments", f"xargs {name}")
     if not found.operands:
@@ -164,6 +166,8 @@ def env(call: Call) -> bool:
     while words and words[0].text != "--":
         text = words[0].text
         if _SET.fits(text):
+            if words[0].bare:
+                call.seen(words[0])
             call.add("variable", None, text, "operand")
         elif text[:1] == "-" and text != "-":
             found, read = given(call.entry, words, most=1)
@@ -205,7 +209,9 @@ def test(call: Call) -> bool:
         for side in (texts[max(at - 1, 0)], texts[min(at + 1, len(texts) - 1)])
     )
     evaluated = not all(map(_INTEGER.fits, compared))
-    if evaluated or any("[" in one or "$" in one for one in texts):
+    # Side by side they could be a question and what it asks of.
+    beside = any(map(marked, texts)) and any(marked(one) and marked(other) for one, other in pairwise(texts))  # fmt: skip
+    if evaluated or beside or any("[" in one or "$" in one for one in texts):
         raise Refused("operand", "test")
     return True
 

@@ -8,10 +8,11 @@ from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.call import Call
 from gatewright.validators.shell.scripts import awk_needs, jq_rule, sed_needs, yq_rule
 from gatewright.validators.shell.words import Refused
+from gatewright.validators.shell_lists import MARKS
 from gatewright.validators.shell_scripts import awk_rule, sed_rule
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["awk", "echo", "jq", "less", "named_values", "sed", "yq"]
+__all__ = ["awk", "echo", "jq", "less", "named_values", "printf", "sed", "yq"]
 
 
 _SET = Pattern(r"[A-Za-z_]\w*=.*", DOTALL)
@@ -25,6 +26,7 @@ def sed(call: Call) -> list[Word]:
     if not scripts and not filed:
         scripts = [operands.pop(0).text] if operands else []
     for script in scripts:
+        call.hold(Word(script))
         rule = sed_rule(script)
         if rule is not None:
             raise Refused(rule, "sed")
@@ -40,6 +42,7 @@ def awk(call: Call) -> list[Word]:
     if not scripts and not call.has("-f", "--file"):
         scripts = [operands.pop(0).text] if operands else []
     for script in scripts:
+        call.hold(Word(script))
         rule = awk_rule(script)
         if rule is not None or "ARGV" in script or "ARGC" in script:
             raise Refused(rule or "script", "awk")
@@ -68,6 +71,7 @@ def yq(call: Call) -> list[Word]:
 def _filtered(call: Call, judged: Callable[[str], tuple[str, ...]]) -> list[Word]:
     operands = list(call.given.operands)
     if not call.has("-f", "--from-file") and operands:
+        call.hold(operands[0])
         for need in judged(operands.pop(0).text):
             if need == "script":
                 raise Refused("script", call.name)
@@ -84,6 +88,16 @@ def echo(call: Call) -> bool:
     return True
 
 
+def printf(call: Call) -> list[Word]:
+    """A text with others put in. Its first word could be the option that sets a variable to the others."""
+    first = call.words[:1]
+    if any(map(_COUNTS.within, [one.text for one in call.given.operands[:1]])):
+        raise Refused("operand", call.name)
+    if first and (first[0].bare or len(call.words) > 1) and MARKS.fits(first[0].text):
+        call.hold(*first)
+    return call.given.operands
+
+
 def less(call: Call) -> list[Word]:
     """A command behind `+` only goes to a place."""
     left = [one for one in call.given.operands if not one.text.startswith("+")]
@@ -96,6 +110,8 @@ def less(call: Call) -> list[Word]:
     return left
 
 
+_COUNTS = Pattern(r"%[^%a-zA-Z\\]*n")
+"""What sets a variable to how much was printed."""
 _PLUS = Pattern(r"\+\+?(?:\d+|G|F|/[\w ]*)?")
 
 

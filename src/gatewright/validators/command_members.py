@@ -1,0 +1,67 @@
+"""Finds command lines in a call's arguments: members called `command`, `argv` and the like, and the arguments beside one that continue it.
+
+A program in one member and its words in another are one command to the tool, and mean what they mean together: `find` reads, and
+`-delete` is a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gatewright.schemas.json_strings import Place
+
+__all__ = ["are_texts", "command_lines", "continued_lines"]
+
+_COMMANDS = frozenset(
+    "command cmd commandline commands cmdline shell script exec execute run program executable binary argv".split()
+)
+_ARGUMENTS = frozenset("args argv arguments params parameters options flags".split())
+
+
+def command_lines(found: dict[str, Any]) -> tuple[set[str], list[tuple[str, Any]]]:
+    """The members of one object that are judged as commands, and the lines they make, each by its member.
+
+    A list of arguments beside a command continues it. A text beside it may do so, or be one argument: it makes a further line.
+    """
+    commands = [name for name in found if _plain(name) in _COMMANDS and _is_line(found[name])]
+    if not commands:
+        return set(), []
+    beside = [name for name in found if _plain(name) in _ARGUMENTS and name not in commands]
+    lists = [name for name in beside if are_texts(found[name])]
+    more = [text for name in lists for text in found[name]]
+    lines = [(name, _continued(found[name], more)) for name in commands]
+    texts = [found[name] for name in beside if isinstance(found[name], str) and found[name].strip()]
+    lines += [(name, f"{found[name]} {one}") for name in commands if isinstance(found[name], str) for one in texts]  # fmt: skip
+    return {*commands, *lists}, lines
+
+
+def continued_lines(arguments: Any) -> Iterator[tuple[Place, Any]]:
+    """The lines of all objects in a call's arguments that more than one member makes."""
+    stack: list[tuple[Place | None, Any]] = [(None, arguments)]
+    while stack:
+        place, found = stack.pop()
+        if isinstance(found, list):
+            stack += [(Place(place, at), one) for at, one in enumerate(found)]
+        elif isinstance(found, dict):
+            _, lines = command_lines(found)
+            yield from ((Place(place, name), line) for name, line in lines if line != found[name])
+            stack += [(Place(place, name), one) for name, one in found.items()]
+
+
+def are_texts(value: Any) -> bool:
+    """Whether a value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _continued(command: Any, more: list[str]) -> Any:
+    words = [command] if isinstance(command, str) else command
+    return [*words, *more] if more else command
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) or (are_texts(value) and bool(value))
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()
