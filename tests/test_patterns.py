@@ -87,7 +87,8 @@ def test_each_pattern_of_the_package_says_what_re_says(number: int, data: st.Dat
     fitting = st.nothing() if ours.pattern == NEVER else st.from_regex(theirs)
     empty: Any = ours.pattern[:0]
     noise = st.text(alphabet=NOISE) if empty == "" else st.binary(max_size=9)
-    text = empty.join(data.draw(st.lists(fitting | noise, max_size=3)))
+    # `re` takes for ever over some texts that RE2 reads once: all that can be done is to keep them short.
+    text = empty.join(data.draw(st.lists(fitting | noise, max_size=3)))[:100]
     if isinstance(text, str):
         text = "".join(one for one in text if unicodedata.category(one) not in {LATER, "Cs"})
         text = text.replace("\u0130", "I").replace("\u0131", "i")

@@ -98,9 +98,10 @@ _BACKSLASHES = Pattern(rf"(?:{_DASHES}-?{_PLAIN}|(?:{_DASHES}-)?\*)*{_DASHES}-?"
 """Statements in which backslashes stand only in texts, and never where a text could end. A client's own commands
 begin with one, too."""
 _CONTROL = Pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_EXPLAINED = r"(?:analyze|verbose|costs|settings|buffers|wal|timing|summary|format)(?:\s+\w+)?"
 _EXPLAIN = Pattern(
     r"\s*explain\s+(?:query\s+plan\s+|analyze\s+|verbose\s+|extended\s+|format\s*=\s*\w+\s+|"
-    r"\(\s*(?:(?:analyze|verbose|costs|settings|buffers|wal|timing|summary|format)(?:\s+\w+)?\s*,?\s*)+\)\s*)*",
+    rf"\(\s*{_EXPLAINED}(?:\s*,\s*{_EXPLAINED})*\s*\)\s*)*",
     IGNORECASE,
 )
 _SHOW = Pattern(r"\s*show\s+[\w\s.'`\"%=]+;?\s*", IGNORECASE)
