@@ -6,6 +6,7 @@ import pytest
 
 from gatewright.validators import readonly, sandbox
 from gatewright.validators.command_members import are_texts, command_lines, continued_lines
+from gatewright.validators.registry import Checks, checks_for
 
 READONLY = readonly.prepare({}, "run_command")
 INSPECT = sandbox.prepare({"allow": ["inspect"]})
@@ -68,3 +69,18 @@ def test_what_a_command_and_its_arguments_mean_together_is_judged(arguments: dic
 )
 def test_what_reads_passes_readonly(arguments: dict[str, Any]) -> None:
     assert not any(READONLY.judge(part) for _, part in READONLY.parts(arguments))
+
+
+@pytest.mark.parametrize("name", ["sandbox", "readonly"])
+@pytest.mark.parametrize("value", ["a", ["a"]])
+def test_many_spellings_of_commands_and_arguments_make_few_lines(name: str, value: Any) -> None:
+    """Each command stands with each text: what is judged would grow with the square of what was sent."""
+    found: dict[str, Any] = {}
+    for number in range(1, 300):
+        found["c" + "_" * number + "md"] = "ls"
+        found["a" + "_" * number + "rgs"] = value
+    assert len(command_lines(found)[1]) == 1
+    checks = checks_for(name, {}, {}, "t")
+    assert isinstance(checks, Checks)
+    assert checks.objection({"c_md": "ls", "a_rgs": value}) is None
+    assert checks.objection(found) is not None

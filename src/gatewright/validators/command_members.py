@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gatewright.schemas.json_strings import Place
+from gatewright.validators.shell_syntax import MAX_BYTES
 
 __all__ = ["are_texts", "command_lines", "continued_lines"]
 
@@ -17,6 +18,11 @@ _COMMANDS = frozenset(
     "command cmd commandline commands cmdline shell script exec execute run program executable binary argv".split()
 )
 _ARGUMENTS = frozenset("args argv arguments params parameters options flags".split())
+
+_MOST = 16
+"""So many commands times members beside them, at most, of one object."""
+_TOO_LONG = "ls " + "x" * MAX_BYTES
+"""A line that no validator takes, in the place of too many."""
 
 
 def command_lines(found: dict[str, Any]) -> tuple[set[str], list[tuple[str, Any]]]:
@@ -30,6 +36,9 @@ def command_lines(found: dict[str, Any]) -> tuple[set[str], list[tuple[str, Any]
     beside = [name for name in found if _plain(name) in _ARGUMENTS and name not in commands]
     lists = [name for name in beside if are_texts(found[name])]
     more = [text for name in lists for text in found[name]]
+    # Each command is judged with each text: many spellings of both would make more lines than anybody judges in time.
+    if len(commands) * len(beside) > _MOST:
+        return {*commands, *lists}, [(commands[0], _TOO_LONG)]
     lines = [(name, _continued(found[name], more)) for name in commands]
     texts = [found[name] for name in beside if isinstance(found[name], str) and found[name].strip()]
     lines += [(name, f"{found[name]} {one}") for name in commands if isinstance(found[name], str) for one in texts]  # fmt: skip
