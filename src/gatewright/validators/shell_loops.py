@@ -1,4 +1,4 @@
-"""Loops of a shell line (`for x in a b`, `while read x`), and variables that it sets to a plain text and then names.
+"""Reads loops of a shell line (`for x in a b`, `while read x`), and variables that it sets to a plain text and then names.
 
 What a loop goes through is on the line, or comes from its input, which nobody has seen. A variable is known where it is set once, by what runs
 in any case before it is named; where it may not have been set, it would be whatever the environment has.
