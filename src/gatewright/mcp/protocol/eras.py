@@ -1,4 +1,4 @@
-"""Translates MCP params, results and input requests between legacy and modern (2026-07-28) eras; seals `requestState` for one caller.
+"""Translates params, results, errors between legacy MCP and 2026-07-28, `input_required` too; seals `requestState`; `listen` replies.
 
 Legacy revisions open with a handshake and let the server put requests to its client in the middle of
 a call. The modern revision (2026-07-28) carries everything in each request, and a server that needs

@@ -1,4 +1,4 @@
-"""`client_of`: the client that `initialize` or a modern `_meta` describes; `Introduction` remembers the last of one modern HTTP client."""
+"""Builds the `Client`, MGP included, that `initialize` or a 2026-07-28 `_meta` describes; `Introduction` caches the last per HTTP head."""
 
 from __future__ import annotations
 

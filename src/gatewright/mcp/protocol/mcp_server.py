@@ -1,4 +1,4 @@
-"""Server state machine of MCP: parses a host's messages of both eras (handshake included) and frames requests to it. No I/O.
+"""MCP server state machine, all revisions: parses a host's messages, answers handshakes, frames requests to it; log level. No I/O.
 
 A `Conversation` is one legacy session, or one duplex connection of either era. It is given parsed
 messages and says what each asks for; whoever owns the connection does it. In the modern revision every

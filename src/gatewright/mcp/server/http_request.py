@@ -1,4 +1,4 @@
-"""`HttpRequest`: an authenticated request at an MCP endpoint; reads its body, refuses it, or makes a session for it alone."""
+"""`HttpRequest`: authenticated request at an MCP endpoint: reads its body, compares headers with it, refuses it, makes its own session."""
 
 from __future__ import annotations
 
