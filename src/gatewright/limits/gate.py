@@ -2,7 +2,7 @@
 
 A call counts here for all callers together, for its caller and for its key. Servers and tools have their turn in `tool_rate`,
 when it is known that the caller may use them. A poll of a call that waits for a person (`limits.polls`) counts nowhere, nor
-does a list within the caller's allowance (`limits.poll_allowance`).
+does a list within the caller's allowance (`limits.list_allowance`).
 """
 
 from __future__ import annotations
