@@ -1,4 +1,4 @@
-"""`ModernHttp`: serves POSTs of MCP 2026-07-28, each standing alone, repeated tool calls by a shorter path; cancels calls of clients that leave.
+"""`ModernHttp`: serves POSTs of MCP 2026-07-28, each alone, repeated tool calls by a shorter path; cancels calls of clients that leave.
 
 A client that keeps its connection sends the same head again and again and says the same of itself, so the way of a tool's call that comes
 again is short (`again`): what head and body must agree in is compared once more, and who it is may be another one each time.
