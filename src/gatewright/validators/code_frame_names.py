@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cached_property
 
 from gatewright.patterns import Pattern
+from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
 __all__ = ["FrameNames", "mentioned"]
@@ -106,11 +107,9 @@ class FrameNames:
 
     def is_plain_format(self, node: ast.Attribute) -> bool:
         """Whether it is `format` of a constant text that looks no members up."""
-        if node.attr != "format":
-            return False
-        parts = self.known(node.value)
-        texts = [one.value if isinstance(one, ast.Constant) else None for one in parts]
-        return all(isinstance(one, str) and not _FIELDS.search(one) for one in texts)
+        texts = map(folded, self.known(node.value))
+        named = node.attr in {"format", "format_map"}
+        return named and all(one is not None and not _FIELDS.search(one) for one in texts)
 
 
 _NAMED_AS_TEXT = (
@@ -142,5 +141,6 @@ def mentioned(tree: Tree, tests: frozenset[str] | set[str]) -> list[ast.expr]:
             roots += (node.left, node.right)
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name | ast.Attribute):
             # `list[X]`; whatever else is subscribed, or called, could be it.
+            found.append(node.value)
             roots.append(node.slice)
     return found

@@ -258,6 +258,10 @@ class Names:
     def _import_from(self, node: ast.ImportFrom) -> Bindings:
         # Relative: whatever it names is part of the same package, and not known here.
         for alias in node.names if node.module is not None and not node.level else ():
+            # What is judged by its name is known by it, with a star, too.
+            starred = alias.name == "*" and lists.BLOCKED_MEMBERS.get(node.module or "")
+            for name in starred or ():
+                self._add(name, frozenset((f"{node.module}.{name}",)))
             self._add(alias.asname or alias.name, frozenset((f"{node.module}.{alias.name}",)))
         return []
 

@@ -1,70 +1,214 @@
-"""`code_safety` rules at `strict` and `readonly` for what reads or sets all members of `self`: it is done in methods, of instances.
+"""`code_safety` rules at `strict` and `readonly` for all members of an object and for its class: both are for methods, of their object.
 
-`self.__dict__[name]` of a class, such as `type`, gives what no text names. So `self` is what a method is called with, and not what a function is given.
+What `vars`, `__dict__`, `type` and `__class__` give of a class, a module or a file leads to what no text names. So a class is only named,
+compared or shown, and all members are those of `self`, in methods that cannot be called but through their object: special ones, and those
+whose every use in the program is a call with fewer arguments than a class would need.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from gatewright.validators.code_frame_names import FrameNames, mentioned
+from gatewright.validators.code_members import Walk
+from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
-__all__ = ["OWN", "own_violations"]
+__all__ = ["TYPES", "own_violations"]
 
 Found = Iterator[tuple[Any, str]]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-OWN = frozenset({"self", "cls", "other"})
-"""What methods call objects of their class."""
-_CALLS = frozenset({"vars", "setattr", "delattr"})
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES = (*_FUNCTIONS, ast.Lambda)
-
-
-def own_violations(tree: Tree) -> Found:
-    """What uses all members of a name that may be anything, or hands a class to a method that does."""
-    uses = {id(base): (node, base) for node, base in _uses(tree)}
-    if not uses:
-        return
-    bound = {name for name in OWN if any(_is_bound(one) for one in tree.names.get(name, ()))}
-    inside: set[int] = set()
-    using: set[str] = set()
-    for method in _methods(tree):
-        found = {id(one) for one in _own_names(method)}
-        inside |= found
-        if not found.isdisjoint(uses):
-            using.add(method.name)
-    for at, (node, base) in uses.items():
-        if at not in inside or base.id in bound:
-            yield node, f"Blocked use: all members of '{base.id}' outside of a method"
-    classes = {node.name for node in tree.of(ast.ClassDef)}
-    first = {id(node.func): node.args[0] for node in tree.of(ast.Call) if node.args}
-    for node in (one for name in using for one in tree.members.get(name, ())):
-        # `Base.__init__(self, …)` is called with the same object.
-        if _is_class(node.value, classes) and id(first.get(id(node))) not in inside:
-            yield node, f"Blocked use: the method '{node.attr}' of a class"
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_NAMING = frozenset({"__name__", "__qualname__"})
+_SHOWING = frozenset({"print", "str", "repr"})
+_TAKING = frozenset("__eq__ __ne__ __contains__ __getitem__ __missing__ get".split())
+"""Methods by which an object gets hold of what it is compared with or asked for."""
+_MAKING = frozenset({"__init__", "__post_init__"})
+"""Special members that make an object anew, of whatever class."""
+_LOOKING = frozenset({"getattr", "attrgetter"})
+_PLAIN = frozenset("abc collections enum numbers typing typing_extensions".split())
+"""Modules whose classes keep nothing in their objects that leads elsewhere."""
+TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 
 
-def _uses(tree: Tree) -> Iterator[tuple[Any, ast.Name]]:
-    found: list[tuple[Any, ast.expr]] = []
-    found += [(node, node.value) for node in tree.members.get("__dict__", ())]
-    found += [(node, node.args[0]) for _, node in tree.called(_CALLS) if node.args]
-    return ((node, base) for node, base in found if isinstance(base, ast.Name) and base.id in OWN)
+def own_violations(walk: Walk, tree: Tree) -> Found:
+    """What uses all members, or the class, of what may be anything. Uses of `type` that pass are marked in the walk."""
+    yield from _Own(walk, tree).violations()
 
 
-def _is_bound(node: ast.Name) -> bool:
-    return not isinstance(node.ctx, ast.Load)
+class _Own:
+    def __init__(self, walk: Walk, tree: Tree) -> None:
+        self._walk = walk
+        self._tree = tree
+        self._names = FrameNames(tree)
+        self._inside: dict[int, Function] = {}
+        """Nodes of the name of its object in a method, and the method."""
+        self._supers: set[int] = set()
+        """Members of `super()` in the special method that is called alike."""
+
+    def violations(self) -> Found:
+        """Every sentence, with its node."""
+        uses = [*self._members(), *self._classes()]
+        making = [one for name in _MAKING for one in self._tree.members.get(name, ())]
+        if uses or making:
+            self._look_inside()
+        using: dict[int, Function] = {}
+        for node, base, sentence in uses:
+            method = self._inside.get(id(base))
+            if method is None:
+                yield node, sentence
+            else:
+                using[id(method)] = method
+        for method in using.values():
+            yield from self._reached(method.name, method)
+        yield from self._made_anew(making)
+        if "__dict__" in self._tree.members or "vars" in self._tree.calls:
+            yield from self._inherited()
+
+    def _inherited(self) -> Found:
+        for node in self._tree.of(ast.ClassDef):
+            if not all(map(self._is_plain, node.bases)):
+                yield node, f"Blocked class: '{node.name}' with members of a foreign one"
+
+    def _made_anew(self, nodes: list[ast.Attribute]) -> Found:
+        """`super().__init__(…)` and `Base.__init__(self, …)` are for the method that is called so."""
+        first = {id(one.func): one.args[0] for one in self._tree.of(ast.Call) if one.args and nodes}
+        for node in nodes:
+            method = self._inside.get(id(first.get(id(node))))
+            if id(node) not in self._supers and (method is None or method.name != node.attr):
+                yield node, f"Blocked attribute: '{node.attr}'"
+
+    def _members(self) -> Iterator[tuple[Any, ast.expr | None, str]]:
+        """What gives or takes members by any name, with what it is used of."""
+        for member in self._tree.members.get("__dict__", ()):
+            yield member, member.value, "Blocked attribute: '__dict__'"
+        for name, call in self._tree.called({"vars", "setattr", "delattr"}):
+            computed = name == "vars" or not call.args[1:] or folded(call.args[1]) is None
+            if isinstance(call.func, ast.Name) and computed:
+                base = call.args[0] if call.args else None
+                yield call, base, f"Blocked call: '{name}' of what is not the object of a method"
+
+    def _classes(self) -> Iterator[tuple[Any, ast.expr | None, str]]:
+        """What gives a class that is neither named, compared nor shown, with the object if it is called."""
+        found: list[tuple[Any, ast.expr]] = [
+            (node, node.value) for node in self._tree.members.get("__class__", ())
+        ]
+        found += [
+            (one, one.args[0])
+            for one in self._tree.calls.get("type", ())
+            if one.args and isinstance(one.func, ast.Name)
+        ]
+        if not found:
+            return
+        passing = self._passing({id(node) for node, _ in found})
+        called = {id(node.func) for node in self._tree.of(ast.Call)}
+        caught = Counter(one.name for one in self._tree.of(ast.ExceptHandler))
+        for node, base in found:
+            name = base.id if isinstance(base, ast.Name) else ""
+            error = caught[name] and caught[name] == self._names.bound(name)
+            if id(node) not in passing and not (error and id(node) in called):
+                yield (
+                    node,
+                    base if id(node) in called else None,
+                    "Blocked use: the class of an object as a value",
+                )
+
+    def _passing(self, classes: set[int]) -> set[int]:
+        """Places where a class is only named, compared or shown."""
+        tree = self._tree
+        found = {
+            id(one.value) for one in tree.of(ast.Attribute) if one.attr[0] != "_" or _is_name(one)
+        }
+        found.update(id(one.value) for one in tree.of(ast.FormattedValue))
+        for name, call in tree.called(_SHOWING | {"isinstance", "issubclass"}):
+            if isinstance(call.func, ast.Name) and not self._names.bound(name):
+                found.update(map(id, call.args))
+        defined = {one.name for one in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)}
+        taken = not _TAKING.isdisjoint(defined.union(tree.names))
+        for node in tree.of(ast.Compare):
+            parts = [node.left, *node.comparators]
+            same = all(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
+            if same or not taken or all(id(one) in classes or self._is_type(one) for one in parts):
+                found.update(map(id, parts))
+        if not taken:
+            found.update(id(one.slice) for one in tree.of(ast.Subscript))
+            found.update(id(one) for call in tree.calls.get("get", ()) for one in call.args[:1])
+        return found
+
+    def _is_type(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in TYPES and not self._names.bound(node.id)
+
+    def _is_plain(self, base: ast.expr) -> bool:
+        """Whether a class that is inherited from is one of the program, a builtin or one that keeps nothing foreign."""
+        if isinstance(base, ast.Subscript):
+            base = base.value
+        path = self._names.path(base.func if isinstance(base, ast.Call) else base)
+        if path:
+            return path.partition(".")[0] in _PLAIN
+        classes = {one.name for one in self._tree.of(ast.ClassDef)}
+        own = isinstance(base, ast.Name) and base.id in classes and self._names.bound(base.id) == 1
+        return own or self._is_type(base)
+
+    def _look_inside(self) -> None:
+        """Keeps where the object of a method is named: in functions of classes that are called with `self`, and decorated at most as properties."""
+        if any(not isinstance(node.ctx, ast.Load) for node in self._tree.names.get("self", ())):
+            return
+        if self._names.bound("super") or self._names.bound("property"):
+            return
+        for node in self._tree.of(ast.ClassDef):
+            for one in node.body:
+                if (
+                    isinstance(one, Function)
+                    and _first(one.args) == "self"
+                    and _is_plainly_called(one)
+                ):
+                    self._walk_through(one)
+
+    def _walk_through(self, method: Function) -> None:
+        waiting: list[tuple[ast.AST, bool]] = [(one, True) for one in method.body]
+        while waiting:
+            node, direct = waiting.pop()
+            if isinstance(node, ast.Name) and node.id == "self":
+                self._inside[id(node)] = method
+            elif direct and isinstance(node, ast.Attribute) and _is_super(node, method.name):
+                self._supers.add(id(node))
+            if isinstance(node, _SCOPES):
+                direct = False
+                if any(
+                    one.arg == "self"
+                    for one in ast.iter_child_nodes(node.args)
+                    if isinstance(one, ast.arg)
+                ):
+                    continue
+            waiting += [(one, direct) for one in ast.iter_child_nodes(node)]
+
+    def _reached(self, name: str, method: Function) -> Found:
+        """Ways to call a method with something else than its object."""
+        sentence = f"Blocked use: the method '{name}', which uses all members of its object, by way of its class"
+        nodes: list[Any] = [*self._tree.names.get(name, ())]
+        nodes += [one for one in self._tree.of(ast.MatchClass) if name in one.kwd_attrs]
+        for way, call in self._tree.called(_LOOKING):
+            texts = [folded(one) for one in call.args[way == "getattr" :]]
+            nodes += [call for one in texts if one is None or name in one.split(".")]
+        calls = {id(one.func): one for one in self._tree.of(ast.Call)}
+        special = name[:2] == "__"
+        for node in self._tree.members.get(name, ()):
+            if special:
+                passes = id(node) in self._supers or name in _MAKING
+            else:
+                passes = bool(method.decorator_list) or _is_bound(calls.get(id(node)), method.args)
+            if not passes:
+                nodes.append(node)
+        yield from ((one, sentence) for one in nodes)
 
 
-def _methods(tree: Tree) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Functions in the bodies of classes that are called with an object of the class."""
-    for node in tree.of(ast.ClassDef):
-        for one in node.body:
-            if isinstance(one, _FUNCTIONS) and _first(one.args) in OWN:
-                named = [part.id for part in one.decorator_list if isinstance(part, ast.Name)]
-                if "staticmethod" not in named:
-                    yield one
+def _is_name(node: ast.Attribute) -> bool:
+    return node.attr in _NAMING and isinstance(node.ctx, ast.Load)
 
 
 def _first(args: ast.arguments) -> str:
@@ -72,26 +216,24 @@ def _first(args: ast.arguments) -> str:
     return every[0].arg if every else ""
 
 
-def _own_names(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Name]:
-    """The names of objects of the class in a method; not those that are arguments of functions in it."""
-    own = {_first(method.args)} | ({"other"} if method.name[:2] == "__" else set())
-    waiting: list[ast.AST] = [*method.body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name) and node.id in own:
-            yield node
-        if not isinstance(node, _SCOPES) or own.isdisjoint(one.arg for one in _arguments(node)):
-            waiting += ast.iter_child_nodes(node)
+def _is_plainly_called(method: Function) -> bool:
+    names = [getattr(one, "id", "") for one in method.decorator_list]
+    return not names or (names == ["property"] and method.name[:2] != "__")
 
 
-def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
-    args = node.args
-    more = [one for one in (args.vararg, args.kwarg) if one is not None]
-    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *more]
+def _is_super(node: ast.Attribute, name: str) -> bool:
+    call = node.value
+    if node.attr != name or not isinstance(call, ast.Call) or call.args:
+        return False
+    return isinstance(call.func, ast.Name) and call.func.id == "super"
 
 
-def _is_class(node: ast.expr, classes: set[str]) -> bool:
-    """Whether an expression certainly is a class: by its name, or as the type of something."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "type"
-    return isinstance(node, ast.Name) and node.id in classes
+def _is_bound(call: ast.Call | None, args: ast.arguments) -> bool:
+    """Whether a call has fewer arguments than a method of a class, not of its object, would need."""
+    if call is None or any(isinstance(one, ast.Starred) for one in call.args):
+        return False
+    every = [one.arg for one in (*args.posonlyargs, *args.args)]
+    needed = every[: len(every) - len(args.defaults)]
+    named = [one.arg for one in call.keywords]
+    given = len(call.args) + sum(one in needed for one in named)
+    return None not in named and "self" not in named and given < len(needed)

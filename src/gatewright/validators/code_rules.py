@@ -95,7 +95,7 @@ def _import_from(walk: Walk, node: ast.ImportFrom) -> Iterator[str]:
         return
     for alias in node.names:
         if alias.name == "*":
-            if node.module not in lists.STARS:
+            if node.module not in (lists.CLOSED_STARS if walk.closed else lists.STARS):
                 yield f"Blocked import: '{node.module}.*'"
             continue
         found = walk.member_violation(f"{node.module}.{alias.name}")
@@ -196,10 +196,25 @@ def _names(walk: Walk, tree: Tree) -> Found:
             sentence = f"Blocked pattern: '{pattern}'" if known else f"Blocked name: '{name}'"
             own = name in walk.rebound
             yield from ((one, sentence) for one in nodes if not own or type(one.ctx) is ast.Del)
-        elif name in GUARDED:
+        elif name in walk.guarded:
+            given = _of_parameters(tree, name) if walk.closed and lost else set()
+            lost = [node for node in lost if id(node) not in given]
             yield from ((node, f"Blocked use: '{name}' as a value") for node in lost)
         for sentence in _value(walk, nodes[0]) if lost else ():
             yield from ((node, sentence) for node in lost)
+
+
+def _of_parameters(tree: Tree, name: str) -> set[int]:
+    """Nodes where a name is that of a parameter, as `type` often is."""
+    if any(name in node.names for node in tree.of(ast.Global)):
+        return set()
+    found: set[int] = set()
+    for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
+        args = (one for one in ast.iter_child_nodes(node.args) if isinstance(one, ast.arg))
+        if id(node) not in found and any(one.arg == name for one in args):
+            parts = node.body if isinstance(node.body, list) else [node.body]
+            found.update(id(one) for part in parts for one in ast.walk(part))
+    return found
 
 
 def _value(walk: Walk, node: ast.Name) -> Iterator[str]:
