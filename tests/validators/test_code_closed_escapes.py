@@ -105,7 +105,7 @@ PASSING = [
     "import dataclasses\nfrom dataclasses import dataclass, field\nfrom functools import total_ordering\n@total_ordering\n@dataclass(frozen=True)\nclass A:\n    x: int\n@dataclasses.dataclass\nclass B:\n    y: list = field(default_factory=list)\n@dataclasses.dataclass(order=True)\nclass C: z: int",
     'from operator import attrgetter, itemgetter\nimport operator\na = sorted(xs, key=attrgetter("name"))\nb = sorted(xs, key=operator.attrgetter("a.b"))',
     'from re import compile\nx = compile("a")\ndef help(): print("usage")\nhelp()',
-    "def eval_all(xs): return [eval(x) for x in xs]\ndef eval(x): return x if isinstance(x, int) else eval_all(x)\nprint(eval(3))",
+    "def eval(x): return x if isinstance(x, int) else eval_all(x)\ndef eval_all(xs): return [eval(x) for x in xs]\nprint(eval(3))",
     "def open(x):\n    return open(x - 1) if x else 0\nprint(open(3))",
     'import logging\nlogging.basicConfig(level=logging.INFO, format="%(message)s")\nlog = logging.getLogger(__name__)\nlog.info("x")',
     'import abc\nclass A(metaclass=abc.ABCMeta):\n    @abc.abstractmethod\n    def f(self) -> "A": ...\n    def g(self, x: "list[int] | None" = None, s: "dict[str, A]" = None): ...',

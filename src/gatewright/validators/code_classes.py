@@ -1,4 +1,4 @@
-"""`code_safety` rules at `strict` and `readonly` for classes: how they are made, what positions in patterns read, which types are dispatched on.
+"""`code_safety` rules at `strict` and `readonly` for classes: how they are made, and what positions in patterns read.
 
 A class whose members are computed has special ones that no text names: other code looks them up, and dataclasses run them as text. So classes
 are written out, or made of names that can be seen.
@@ -12,13 +12,12 @@ from typing import Any
 
 from gatewright.patterns import Pattern
 from gatewright.validators.code_frame_functions import is_hidden
-from gatewright.validators.code_frame_names import FrameNames, mentioned
+from gatewright.validators.code_frame_names import mentioned
 from gatewright.validators.code_lists import CALLED, FRAME_LISTS
 from gatewright.validators.code_members import ENUMERATIONS, Walk
-from gatewright.validators.code_own import TYPES
 from gatewright.validators.code_tree import Tree
 
-__all__ = ["dispatch_violations", "making_violations", "match_violations"]
+__all__ = ["making_violations", "match_violations"]
 
 Found = Iterator[tuple[Any, str]]
 
@@ -136,44 +135,3 @@ def match_violations(walk: Walk, tree: Tree) -> Found:
             nodes[0],
             "Blocked match: positions of a class whose fields are computed or called like special members",
         )
-
-
-def dispatch_violations(walk: Walk, tree: Tree) -> Found:
-    """`register` of a generic function evaluates annotations of whatever is no type: it is given one, or decorates what has plain ones."""
-    known = _DISPATCHING.intersection((*tree.members, *tree.names))
-    if not known and not walk.names.ending_in(_DISPATCHING):
-        return
-    names = FrameNames(tree)
-    passing = {
-        id(node.func)
-        for node in tree.calls.get("register", ())
-        if len(node.args) == 1 and not node.keywords and _says_type(names, node.args[0])
-    }
-    for node in tree.of(*_FUNCTIONS):
-        args = [one for one in ast.iter_child_nodes(node.args) if isinstance(one, ast.arg)]
-        said = [one for one in (node.returns, *(one.annotation for one in args)) if one is not None]
-        if all(_says_type(names, one) for one in said):
-            passing.update(map(id, node.decorator_list[-1:]))
-    for member in tree.members.get("register", ()):
-        if id(member) not in passing:
-            yield member, "Blocked use: 'register' of what is no plain type"
-    if "getattr" in tree.names and "register" in {node.value for node in tree.texts}:
-        yield tree.names["getattr"][0], "Blocked use: 'register' by its name"
-
-
-_DISPATCHING = frozenset({"singledispatch", "singledispatchmethod"})
-
-
-def _says_type(names: FrameNames, node: ast.expr) -> bool:
-    """Whether an expression certainly is a type: what an import or a class of the program binds, a builtin, nothing, one or another of these."""
-    parts = [node]
-    for part in parts:
-        if isinstance(part, ast.BinOp):
-            parts += (part.left, part.right)
-            continue
-        plain = isinstance(part, ast.Name) and part.id in TYPES and not names.bound(part.id)
-        known = isinstance(part, ast.Name) and names.is_class(part.id)
-        nothing = isinstance(part, ast.Constant) and part.value is None
-        if not (plain or known or nothing or names.path(part)):
-            return False
-    return True

@@ -11,11 +11,7 @@ from typing import Any
 
 from gatewright.patterns import ASCII, Pattern
 from gatewright.validators import code_lists as lists
-from gatewright.validators.code_classes import (
-    dispatch_violations,
-    making_violations,
-    match_violations,
-)
+from gatewright.validators.code_classes import making_violations, match_violations
 from gatewright.validators.code_endless import endless_violations
 from gatewright.validators.code_frame_functions import is_hidden
 from gatewright.validators.code_frame_names import FrameNames
@@ -244,9 +240,11 @@ _RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
     ({ast.Attribute}, _private),
     (_BINDING | _DEFINING, _definitions),
     ({ast.ClassDef}, _classes),
-    ({ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Call}, making_violations),
+    (
+        {ast.ClassDef, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef, ast.Call},
+        making_violations,
+    ),
     ({ast.MatchClass}, match_violations),
-    ({ast.Attribute, ast.ImportFrom}, dispatch_violations),
     ({ast.Attribute}, _formats),
     ({ast.Call}, _calls),
     ({ast.Call}, _places),

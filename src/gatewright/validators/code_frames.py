@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
 from gatewright.patterns import Pattern
 from gatewright.validators.code_frame_functions import DIRECT, PIVOTS, Functions, is_hidden
@@ -26,7 +26,7 @@ Found = Iterator[tuple[Any, str]]
 _READS = frozenset({"read_csv", "read_json"})
 _SETS = frozenset({"set_option", "option_context", "reset_option"})
 _AS_TEXT = frozenset("to_csv to_json to_string to_markdown to_html info".split())
-_REFUSED_NAMES = frozenset("getattr setattr delattr vars type dir help memoryview".split())
+_REFUSED_NAMES = frozenset({"getattr", "setattr", "memoryview"})
 _DUNDERS = frozenset({"__name__", "__version__", "__init__"})
 _NOT_DEFINED = frozenset("__new__ __get__ __set__ __delete__ __index__".split())
 _OPTION = Pattern(r"(?:display|mode)\.[a-z_]+(?:\.[a-z_]+)?")
@@ -84,16 +84,10 @@ class _Frames:
         yield from self._classes()
 
     def _builtins(self) -> Found:
-        """Builtins that look members up. A type has a name, and may be printed."""
-        typed = [node.value for node in self._tree.members.get("__name__", ())]
-        if "type" in self._tree.calls and not self._names.bound("print"):
-            calls = [one for one in self._tree.calls.get("print", ()) if type(one.func) is ast.Name]
-            typed += [one for call in calls for one in call.args]
-        passing = {id(one.func) for one in typed if _is_type_of(one)}
+        """Builtins that look members up, or show memory."""
         for name in _REFUSED_NAMES.intersection(self._tree.names):
             for node in self._tree.names[name]:
-                if id(node) not in passing:
-                    yield node, f"Blocked name: '{name}' beside tables or arrays"
+                yield node, f"Blocked name: '{name}' beside tables or arrays"
 
     def _imports(self) -> Found:
         for node in self._tree.of(ast.Import, ast.ImportFrom):
@@ -198,9 +192,3 @@ def _is_like_refused(name: str) -> bool:
 
 def _is_of_self(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
-def _is_type_of(node: ast.expr) -> TypeGuard[ast.Call]:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        return False
-    return node.func.id == "type" and len(node.args) == 1

@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from gatewright.validators.code_frame_names import FrameNames, mentioned
+from gatewright.validators.code_frame_names import FrameNames
 from gatewright.validators.code_members import Walk
 from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
-__all__ = ["TYPES", "own_violations"]
+__all__ = ["own_violations"]
 
 Found = Iterator[tuple[Any, str]]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -33,7 +33,7 @@ _MAKING = frozenset({"__init__", "__post_init__"})
 _LOOKING = frozenset({"getattr", "attrgetter"})
 _PLAIN = frozenset("abc collections enum numbers typing typing_extensions".split())
 """Modules whose classes keep nothing in their objects that leads elsewhere."""
-TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
+_TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 
 
 def own_violations(walk: Walk, tree: Tree) -> Found:
@@ -141,7 +141,7 @@ class _Own:
         return found
 
     def _is_type(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Name) and node.id in TYPES and not self._names.bound(node.id)
+        return isinstance(node, ast.Name) and node.id in _TYPES and not self._names.bound(node.id)
 
     def _is_plain(self, base: ast.expr) -> bool:
         """Whether a class that is inherited from is one of the program, a builtin or one that keeps nothing foreign."""
