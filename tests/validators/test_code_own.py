@@ -23,7 +23,7 @@ REFUSED = [
     "class A:\n    @classmethod\n    def f(cls, n, v): setattr(cls, n, v)", "import contextlib\nclass R(contextlib.redirect_stdout):\n    def f(self): return vars(self)", "from warnings import catch_warnings as w\nB = w\nclass R(B):\n    def f(self): return self.__dict__",
     "def f(B):\n    class R(B):\n        def g(self): return self.__dict__", "class R([B][0]):\n    def g(self): return self.__dict__", "x.__init__('/etc/passwd')", "class A:\n    def f(self, x): x.__init__(1)", "class A:\n    def f(self): self.__init__(1)",
     CLONE + "A.clone(x, 1)", CLONE + "B = A\nB.clone(x, 1)", "def f(self): return type(self)(1)\nf(x)", "type(x)(1)", "t = type(x)", "f(type(x))", "return_ = [type(x)]", "print(t := type(x))", "def print(x): return x\nprint(type(x))(1)",
-    "class G:\n    def get(self, c): return c\nG().get(type(x))(1)", "class D(dict):\n    def __missing__(self, k): return k\nD()[type(x)](1)", "class Q:\n    def __eq__(self, o): return o\nprint(type(x) == Q())", "x.__class__(1)", "list(map(type, xs))", "setattr(self, '__match_args__', x)",
+    "class G:\n    def get(self, c): return c\nG().get(type(x))(1)", "class D(dict):\n    def __missing__(self, k): return k\nD()[type(x)](1)", "class A: ...\nA.get = staticmethod(f)\nA.get(type(x))(1)", "Q.__eq__ = f\nQ() == type(x)", "def f(d): return d[type(x)]", "class Q:\n    def __eq__(self, o): return o\nprint(type(x) == Q())", "x.__class__(1)", "list(map(type, xs))", "setattr(self, '__match_args__', x)",
 ]  # fmt: skip
 PASSING = [
     FILL + '    def __repr__(self): return f"A({self.__dict__})"\n    def update(self, d): self.__dict__.update(d); return vars(self)\nclass B(A):\n    def __init__(self, **kw):\n        super().__init__(**kw)\n        A.__init__(self, **kw)\na = A(x=1)\na.update({})\nprint(a)',
@@ -31,7 +31,7 @@ PASSING = [
     "from enum import Enum\nfrom typing import Generic, TypeVar\nT = TypeVar('T')\nclass E(Enum): A = 1\nclass B(Generic[T]):\n    def to_dict(self): return dict(self.__dict__)\nclass C(B[int], Exception): ...\nprint(B().to_dict())",
     CLONE + "    def copy(self, deep=False): return self.__class__(self)\nprint(A(1).clone(2), A(1).copy(deep=True))", "class A:\n    def __add__(self, o): return type(self)(o)\n    def __eq__(self, o): return type(self) is type(o) and type(o) == type(self)",
     "d = {int: 'i'}\nprint(d[type(x)], d.get(type(x), 'o'), type(x), type(x).__name__, type(x) in (int, str), f'{type(x)}')", "try: x\nexcept E as e: raise type(e)('again') from e", "isinstance(x, type)\nisinstance(x, type(y))\ndef f(x: type, y: 'type', z: type[int]) -> type: ...",
-    "def f(type, id=0): return {'type': type}\nf(type='a')", "class A:\n    count = 0\n    def __init__(self): type(self).count += 1",
+    "def f(v, type): return type(v)", "n = {}\nn[type(x)] = n.get(type(x), 0) + 1", "def f(type, id=0): return {'type': type}\nf(type='a')", "class A:\n    count = 0\n    def __init__(self): type(self).count += 1",
 ]  # fmt: skip
 
 

@@ -237,7 +237,7 @@ _BINDING = {ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.arg, ast.keyword,
 _DEFINING = {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom}
 _RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
     ({ast.Attribute}, _special),
-    ({ast.Attribute}, _private),
+    ({ast.Attribute, ast.ClassDef}, _private),
     (_BINDING | _DEFINING, _definitions),
     ({ast.ClassDef}, _classes),
     (

@@ -28,7 +28,7 @@ _SETS = frozenset({"set_option", "option_context", "reset_option"})
 _AS_TEXT = frozenset("to_csv to_json to_string to_markdown to_html info".split())
 _REFUSED_NAMES = frozenset({"getattr", "setattr", "memoryview"})
 _DUNDERS = frozenset({"__name__", "__version__", "__init__"})
-_NOT_DEFINED = frozenset("__new__ __get__ __set__ __delete__ __index__".split())
+_NOT_DEFINED = frozenset("__new__ __get__ __getattr__ __set__ __delete__ __index__".split())
 _OPTION = Pattern(r"(?:display|mode)\.[a-z_]+(?:\.[a-z_]+)?")
 _QUERY = Pattern(
     r"[(]*(?:\s*(?:(?:and|or|not|in)\s+[(\[]*|[A-Za-z]\w*|\d+(?:\.\d+)?|'[\w :/.-]*'|\"[\w :/.-]*\"|[<>=!&|~+*/%,)\]-]+\s*[(\[]*))*\s*"
@@ -166,7 +166,7 @@ class _Frames:
             return not node.args and all(one.arg in FRAME_LISTS["shaping"] for one in node.keywords)
         if name == "format":
             return self._names.is_plain_format(func)
-        if name == "query":
+        if name in {"query", "eval"}:
             text = folded(node.args[0]) if len(node.args) == 1 and not node.keywords else None
             return text is not None and _QUERY.fits(text)
         if name in PIVOTS:

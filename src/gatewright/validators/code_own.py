@@ -18,7 +18,7 @@ from gatewright.validators.code_members import Walk
 from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
-__all__ = ["own_violations"]
+__all__ = ["of_parameters", "own_violations"]
 
 Found = Iterator[tuple[Any, str]]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -26,8 +26,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _NAMING = frozenset({"__name__", "__qualname__"})
 _SHOWING = frozenset({"print", "str", "repr"})
-_TAKING = frozenset("__eq__ __ne__ __contains__ __getitem__ __missing__ get".split())
-"""Methods by which an object gets hold of what it is compared with or asked for."""
+_TAKING = frozenset({"__eq__", "__ne__", "__contains__"})
+"""Methods by which an object gets hold of what it is compared with."""
 _MAKING = frozenset({"__init__", "__post_init__"})
 """Special members that make an object anew, of whatever class."""
 _LOOKING = frozenset({"getattr", "attrgetter"})
@@ -98,11 +98,10 @@ class _Own:
         found: list[tuple[Any, ast.expr]] = [
             (node, node.value) for node in self._tree.members.get("__class__", ())
         ]
-        found += [
-            (one, one.args[0])
-            for one in self._tree.calls.get("type", ())
-            if one.args and isinstance(one.func, ast.Name)
-        ]
+        given = of_parameters(self._tree, "type") if "type" in self._tree.calls else set()
+        for one in self._tree.calls.get("type", ()):
+            if one.args and isinstance(one.func, ast.Name) and id(one.func) not in given:
+                found.append((one, one.args[0]))
         if not found:
             return
         passing = self._passing({id(node) for node, _ in found})
@@ -129,16 +128,21 @@ class _Own:
             if isinstance(call.func, ast.Name) and not self._names.bound(name):
                 found.update(map(id, call.args))
         defined = {one.name for one in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)}
-        taken = not _TAKING.isdisjoint(defined.union(tree.names))
+        taken = not _TAKING.isdisjoint(defined.union(tree.names, tree.members))
         for node in tree.of(ast.Compare):
             parts = [node.left, *node.comparators]
             same = all(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
             if same or not taken or all(id(one) in classes or self._is_type(one) for one in parts):
                 found.update(map(id, parts))
-        if not taken:
-            found.update(id(one.slice) for one in tree.of(ast.Subscript))
-            found.update(id(one) for call in tree.calls.get("get", ()) for one in call.args[:1])
+        found.update(id(one.slice) for one in tree.of(ast.Subscript) if self._is_dict(one.value))
+        for call in tree.calls.get("get", ()):
+            if isinstance(call.func, ast.Attribute) and self._is_dict(call.func.value):
+                found.update(map(id, call.args[:1]))
         return found
+
+    def _is_dict(self, node: ast.expr) -> bool:
+        """Whether an expression certainly is a dictionary, which hands nobody what it is asked for."""
+        return all(isinstance(one, ast.Dict) for one in self._names.known(node))
 
     def _is_type(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and node.id in _TYPES and not self._names.bound(node.id)
@@ -205,6 +209,19 @@ class _Own:
             if not passes:
                 nodes.append(node)
         yield from ((one, sentence) for one in nodes)
+
+
+def of_parameters(tree: Tree, name: str) -> set[int]:
+    """Nodes where a name is that of a parameter, as `type` often is."""
+    if any(name in node.names for node in tree.of(ast.Global)):
+        return set()
+    found: set[int] = set()
+    for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
+        args = (one for one in ast.iter_child_nodes(node.args) if isinstance(one, ast.arg))
+        if id(node) not in found and any(one.arg == name for one in args):
+            parts = node.body if isinstance(node.body, list) else [node.body]
+            found.update(id(one) for part in parts for one in ast.walk(part))
+    return found
 
 
 def _is_name(node: ast.Attribute) -> bool:

@@ -26,6 +26,7 @@ from gatewright.validators.code_members import (
     is_refused_attribute,
 )
 from gatewright.validators.code_names import FOLDING, NAMING, REFERRING, Names, folded, rebound
+from gatewright.validators.code_own import of_parameters
 from gatewright.validators.code_source import BadSource, parsed
 from gatewright.validators.code_tree import Tree
 from gatewright.validators.shell_files import is_sensitive
@@ -197,24 +198,11 @@ def _names(walk: Walk, tree: Tree) -> Found:
             own = name in walk.rebound
             yield from ((one, sentence) for one in nodes if not own or type(one.ctx) is ast.Del)
         elif name in walk.guarded:
-            given = _of_parameters(tree, name) if walk.closed and lost else set()
+            given = of_parameters(tree, name) if walk.closed and lost else set()
             lost = [node for node in lost if id(node) not in given]
             yield from ((node, f"Blocked use: '{name}' as a value") for node in lost)
         for sentence in _value(walk, nodes[0]) if lost else ():
             yield from ((node, sentence) for node in lost)
-
-
-def _of_parameters(tree: Tree, name: str) -> set[int]:
-    """Nodes where a name is that of a parameter, as `type` often is."""
-    if any(name in node.names for node in tree.of(ast.Global)):
-        return set()
-    found: set[int] = set()
-    for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
-        args = (one for one in ast.iter_child_nodes(node.args) if isinstance(one, ast.arg))
-        if id(node) not in found and any(one.arg == name for one in args):
-            parts = node.body if isinstance(node.body, list) else [node.body]
-            found.update(id(one) for part in parts for one in ast.walk(part))
-    return found
 
 
 def _value(walk: Walk, node: ast.Name) -> Iterator[str]:
