@@ -6,6 +6,8 @@ from gatewright.validators.code_safety import prepare
 
 STRICT = prepare({"level": "strict"})
 MADE = [
+    "from enum import Enum\nE = Enum('E', 'A B')",
+    "from typing import TypedDict\nT = TypedDict('T', {'a': int})",
     "t = type\nt('X', (), d)",
     "[type][0]('X', (), d)",
     "def f(a=type): return a('X', (), d)",
@@ -61,7 +63,7 @@ PASSING = [
     "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int\ndef f(s):\n    match s:\n        case P(x, y): return x\n        case int(n): return n\n        case str(): return 1",
     'from collections import namedtuple\nP = namedtuple("P", "x y")\ndef f(s):\n    match s:\n        case P(x, y): return x',
     "from typing import NamedTuple\nfrom abc import ABC, abstractmethod\nclass S(ABC):\n    @abstractmethod\n    def area(self): ...\nclass P(NamedTuple):\n    x: int\nclass Q(S):\n    def area(self): return 1\nmatch P(1):\n    case P(x): print(x)\n    case Q(y): print(y)",
-    'from enum import Enum\nfrom typing import TypedDict\nColor = Enum("Color", "RED GREEN")\nC2 = Enum("C2", ["A", "B"])\nC3 = Enum("C3", [("A", 1)])\nT = TypedDict("T", {"a": int})\nclass U(TypedDict, total=False):\n    b: int',
+    "from typing import TypedDict\nclass U(TypedDict, total=False):\n    b: int",
     "import dataclasses\nfrom dataclasses import dataclass, field\nfrom functools import total_ordering\n@total_ordering\n@dataclass(frozen=True)\nclass A:\n    x: int\n@dataclasses.dataclass\nclass B:\n    y: list = field(default_factory=list)\n@dataclasses.dataclass(order=True)\nclass C: z: int",
     "from dataclasses import dataclass\n@dataclass\nclass E:\n    n: int\nclass Bus:\n    def register(self, f): ...\nbus = Bus()\nbus.register(print)\nmatch E(1):\n    case E(n): print(n)",
     "class A:\n    class B: ...\nmatch x:\n    case A.B(q): ...",

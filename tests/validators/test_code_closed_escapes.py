@@ -100,7 +100,6 @@ PASSING = [
     "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n    y: int\ndef f(s):\n    match s:\n        case P(x, y): return x\n        case int(n): return n\n        case str(): return 1",
     'from collections import namedtuple\nP = namedtuple("P", "x y")\ndef f(s):\n    match s:\n        case P(x, y): return x',
     "from typing import NamedTuple\nfrom abc import ABC, abstractmethod\nclass S(ABC):\n    @abstractmethod\n    def area(self): ...\nclass P(NamedTuple):\n    x: int\nclass Q(S):\n    def area(self): return 1\nmatch P(1):\n    case P(x): print(x)\n    case Q(y): print(y)",
-    'from enum import Enum\nfrom typing import TypedDict\nColor = Enum("Color", "RED GREEN")\nC2 = Enum("C2", ["A", "B"])\nC3 = Enum("C3", [("A", 1)])\nT = TypedDict("T", {"a": int})\nclass U(TypedDict, total=False):\n    b: int',
     "import functools\nfrom functools import wraps\ndef deco(f):\n    @wraps(f)\n    def g(*a): return f(*a)\n    return g\ndef deco2(f):\n    @functools.wraps(f)\n    def g(*a): return f(*a)\n    return g",
     "import dataclasses\nfrom dataclasses import dataclass, field\nfrom functools import total_ordering\n@total_ordering\n@dataclass(frozen=True)\nclass A:\n    x: int\n@dataclasses.dataclass\nclass B:\n    y: list = field(default_factory=list)\n@dataclasses.dataclass(order=True)\nclass C: z: int",
     'from operator import attrgetter, itemgetter\nimport operator\na = sorted(xs, key=attrgetter("name"))\nb = sorted(xs, key=operator.attrgetter("a.b"))',

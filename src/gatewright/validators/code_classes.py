@@ -1,7 +1,7 @@
 """`code_safety` rules at `strict` and `readonly` for classes: how they are made, and what positions in patterns read.
 
 A class whose members are computed has special ones that no text names: other code looks them up, and dataclasses run them as text. So classes
-are written out, or made of names that can be seen.
+are written out.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from gatewright.patterns import Pattern
-from gatewright.validators.code_frame_functions import is_hidden
 from gatewright.validators.code_frame_names import mentioned
 from gatewright.validators.code_lists import CALLED, FRAME_LISTS
 from gatewright.validators.code_members import ENUMERATIONS, Walk
@@ -27,26 +25,25 @@ _DATACLASS, _FIELD = frozenset({"dataclasses.dataclass"}), frozenset({"dataclass
 _FORMATTER = frozenset({"logging.Formatter"})
 """A log's lines are formatted by the class that writes `format` itself, and not in a style that looks members up."""
 _BASES = _NAMED | _TUPLES | ENUMERATIONS
-_OF_NAMES = _NAMED | ENUMERATIONS
-_GIVEN = frozenset({"names", "fields"})
 _BESIDE = frozenset({"defaults", "module", "rename"})
 """Arguments of what makes tuples that name no field."""
-_NAMES = Pattern(r"[ ,]*(?:[A-Za-z]\w*[ ,]*)*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def making_violations(walk: Walk, tree: Tree) -> Found:
-    """What speaks against calls that make classes. What makes one where it may, in the head of a class, is marked in the walk."""
+    """What speaks against enumerations. What makes a class where it may, in the head of one, is marked in the walk."""
     for head, making in _heads(walk, tree):
         one = head.func if isinstance(head, ast.Call) else head
         if walk.names.paths(one) <= making:
             walk.followed.add(id(one))
     # What something is said, or asked, to be.
-    if "type" in tree.names or walk.names.standing_for(ENUMERATIONS):
-        tests = {"isinstance", "issubclass"} - walk.rebound
-        walk.followed.update(map(id, mentioned(tree, tests)))
-    for node in tree.of(ast.Call):
-        yield from _made(walk, node)
+    enums = set(walk.names.standing_for(ENUMERATIONS))
+    if enums or "type" in tree.names:
+        said = mentioned(tree, {"isinstance", "issubclass"} - walk.rebound)
+        known = [
+            one for one in said if isinstance(one, ast.Attribute) or one.id in enums | {"type"}
+        ]
+        walk.followed.update(id(one) for one in known if not walk.names.paths(one) - ENUMERATIONS)
     for node in tree.of(ast.ClassDef):
         # An enumeration with members cannot be made into another one.
         enums = any(walk.names.paths(one) & ENUMERATIONS for one in node.bases)
@@ -84,38 +81,6 @@ def _is_member(node: ast.stmt) -> bool:
     return named and isinstance(getattr(node, "value", None), ast.Constant | ast.Tuple | ast.Call)
 
 
-def _made(walk: Walk, node: ast.Call) -> Found:
-    paths = walk.names.paths(node.func)
-    if paths.isdisjoint(_OF_NAMES):
-        return
-    given = [*node.args[1:2], *(one.value for one in node.keywords if one.arg in _GIVEN)]
-    seen = all(map(_has_names, given)) and not is_hidden(node)
-    if seen and given and paths & _NAMED:
-        walk.followed.add(id(node.func))
-    elif not seen and paths & ENUMERATIONS:
-        yield node, "Blocked call: a class with members that are computed"
-
-
-def _has_names(node: ast.expr) -> bool:
-    """Whether names of members are constants, none of them special."""
-    texts = [_text(one) for one in _parts(node)]
-    return all(isinstance(one, str) and _NAMES.fits(one) for one in texts)
-
-
-def _parts(node: ast.expr) -> list[Any]:
-    """The expressions that name members: `"a b"`, `["a", "b"]`, `[("a", 1)]`, `{"a": 1}`."""
-    if isinstance(node, ast.Dict):
-        return node.keys
-    if not isinstance(node, ast.List | ast.Tuple):
-        return [node]
-    pairs = [one.elts[:1] if isinstance(one, ast.Tuple) else [one] for one in node.elts]
-    return [one for pair in pairs for one in pair or [node]]
-
-
-def _text(node: Any) -> Any:
-    return node.value if isinstance(node, ast.Constant) else None
-
-
 def match_violations(walk: Walk, tree: Tree) -> Found:
     """A position in a pattern stands for a member that a class of the program names: for none by which objects give others away."""
     nodes = [node for node in tree.of(ast.MatchClass) if node.patterns]
@@ -127,8 +92,9 @@ def match_violations(walk: Walk, tree: Tree) -> Found:
     ends = {path.rpartition(".")[2] for path in _TUPLES}
     for _, node in tree.called(ends.union(walk.names.standing_for(_TUPLES))):
         named = [*node.args, *(one.value for one in node.keywords if one.arg not in _BESIDE)]
-        texts = [_text(one) for part in named for one in _parts(part)]
-        fields += [word for text in texts for word in str(text or "_").replace(",", " ").split()]
+        parts = [one for part in named for one in getattr(part, "elts", [part])]
+        texts = [str(one.value) if isinstance(one, ast.Constant) else "_" for one in parts]
+        fields += [word for text in texts for word in text.replace(",", " ").split()]
     refused = FRAME_LISTS["existing"] if walk.frames else frozenset()
     if any(walk.is_refused_name(one) or one in refused for one in fields):
         yield (

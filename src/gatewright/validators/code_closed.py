@@ -16,7 +16,7 @@ from gatewright.validators.code_endless import endless_violations
 from gatewright.validators.code_frame_functions import is_hidden
 from gatewright.validators.code_frame_names import FrameNames
 from gatewright.validators.code_members import Walk
-from gatewright.validators.code_names import FOLDING, folded
+from gatewright.validators.code_names import folded
 from gatewright.validators.code_own import own_violations
 from gatewright.validators.code_tree import Tree
 
@@ -24,15 +24,12 @@ __all__ = ["closed_violations", "environment_violations"]
 
 Found = Iterator[tuple[Any, str]]
 
-_DUNDER = Pattern(r"__\w+__")
 _FIELD = Pattern(r"\{\w*[.\[]", ASCII)
-_MAIN = frozenset({"__main__", "__name__"})
 
 
 def closed_violations(walk: Walk, tree: Tree) -> Found:
     """What these rules say, each with the node that it is about."""
     yield from _names(walk, tree)
-    yield from _texts(walk, tree)
     for kinds, rule in _RULES:
         if tree.has(kinds):
             yield from rule(walk, tree)
@@ -142,19 +139,6 @@ def _is_plain_argument(walk: Walk, one: ast.keyword) -> bool:
     if one.arg == "metaclass":
         return walk.names.paths(one.value) == {"abc.ABCMeta"}
     return one.arg is not None and isinstance(one.value, ast.Constant)
-
-
-def _texts(walk: Walk, tree: Tree) -> Found:
-    """A text that is the name of a special member: somebody looks it up, or makes it one."""
-    # What is put together begins with one of them.
-    if not any(node.value[:1] == "_" for node in tree.texts):
-        return
-    docstrings = {id(node.value) for node in tree.of(ast.Expr)}
-    for node in (*tree.texts, *tree.of(*FOLDING)):
-        text = folded(node) or ""
-        special = _is_dunder(text) and _DUNDER.fullmatch(text)
-        if special and text not in _MAIN and id(node) not in docstrings:
-            yield node, f"Blocked text: '{text[:60]}'"
 
 
 def _formats(walk: Walk, tree: Tree) -> Found:

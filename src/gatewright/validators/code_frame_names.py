@@ -22,20 +22,22 @@ class FrameNames:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._loads: dict[str, int] = {}
-        self._imported: dict[str, str] = {}
-        for node in tree.of(ast.Import):
-            named = [one for one in node.names if one.asname is not None or "." not in one.name]
-            self._imported |= {one.asname or one.name: one.name for one in named}
-        for node in tree.of(ast.ImportFrom):
-            if not node.level:
-                self._imported |= {
-                    one.asname or one.name: f"{node.module}.{one.name}" for one in node.names
-                }
-        self._functions = {
-            node.name for node in tree.of(ast.FunctionDef) if not node.decorator_list
-        }
 
-        self._classes = {node.name for node in tree.of(ast.ClassDef) if not node.decorator_list}
+    @cached_property
+    def _imported(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for node in self._tree.of(ast.Import):
+            named = [one for one in node.names if one.asname is not None or "." not in one.name]
+            found |= {one.asname or one.name: one.name for one in named}
+        for node in self._tree.of(ast.ImportFrom):
+            if not node.level:
+                found |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+        return found
+
+    @cached_property
+    def _functions(self) -> set[str]:
+        nodes = self._tree.of(ast.FunctionDef)
+        return {node.name for node in nodes if not node.decorator_list}
 
     def bound(self, name: str) -> int:
         """How often a name is bound, unbound or declared."""
@@ -79,10 +81,6 @@ class FrameNames:
     def is_function(self, name: str) -> bool:
         """Whether a name certainly is a function of the program, without decorators."""
         return name in self._functions and self.bound(name) == 1
-
-    def is_class(self, name: str) -> bool:
-        """Whether a name certainly is a class of the program, without decorators."""
-        return name in self._classes and self.bound(name) == 1
 
     def is_builtin(self, node: ast.expr, name: str) -> bool:
         """Whether an expression certainly is a builtin."""

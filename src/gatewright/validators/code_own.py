@@ -99,9 +99,8 @@ class _Own:
             (node, node.value) for node in self._tree.members.get("__class__", ())
         ]
         given = of_parameters(self._tree, "type") if "type" in self._tree.calls else set()
-        for one in self._tree.calls.get("type", ()):
-            if one.args and isinstance(one.func, ast.Name) and id(one.func) not in given:
-                found.append((one, one.args[0]))
+        calls = [one for one in self._tree.calls.get("type", ()) if one.args]
+        found += [(one, one.args[0]) for one in calls if _is_builtin(one.func, given)]
         if not found:
             return
         passing = self._passing({id(node) for node, _ in found})
@@ -222,6 +221,10 @@ def of_parameters(tree: Tree, name: str) -> set[int]:
             parts = node.body if isinstance(node.body, list) else [node.body]
             found.update(id(one) for part in parts for one in ast.walk(part))
     return found
+
+
+def _is_builtin(node: ast.expr, given: set[int]) -> bool:
+    return isinstance(node, ast.Name) and id(node) not in given
 
 
 def _is_name(node: ast.Attribute) -> bool:
