@@ -57,15 +57,18 @@ class _Own:
         making = [one for name in _MAKING for one in self._tree.members.get(name, ())]
         if uses or making:
             self._look_inside()
-        using: dict[int, Function] = {}
+        using: dict[str, set[Function]] = {}
         for node, base, sentence in uses:
             method = self._inside.get(id(base))
             if method is None:
                 yield node, sentence
             else:
-                using[id(method)] = method
-        for method in using.values():
-            yield from self._reached(method.name, method)
+                using.setdefault(method.name, set()).add(method)
+        for node, name in self._reached(using) if using else ():
+            yield (
+                node,
+                f"Blocked use: '{name}', which uses all members of its object, by way of its class",
+            )
         yield from self._made_anew(making)
         if "__dict__" in self._tree.members or "vars" in self._tree.calls:
             yield from self._inherited()
@@ -165,11 +168,7 @@ class _Own:
             return
         for node in self._tree.of(ast.ClassDef):
             for one in node.body:
-                if (
-                    isinstance(one, Function)
-                    and _first(one.args) == "self"
-                    and _is_plainly_called(one)
-                ):
+                if isinstance(one, Function) and _is_method(one):
                     self._walk_through(one)
 
     def _walk_through(self, method: Function) -> None:
@@ -182,32 +181,35 @@ class _Own:
                 self._supers.add(id(node))
             if isinstance(node, _SCOPES):
                 direct = False
-                if any(
-                    one.arg == "self"
-                    for one in ast.iter_child_nodes(node.args)
-                    if isinstance(one, ast.arg)
-                ):
+                if _has_argument(node, "self"):
                     continue
             waiting += [(one, direct) for one in ast.iter_child_nodes(node)]
 
-    def _reached(self, name: str, method: Function) -> Found:
-        """Ways to call a method with something else than its object."""
-        sentence = f"Blocked use: the method '{name}', which uses all members of its object, by way of its class"
-        nodes: list[Any] = [*self._tree.names.get(name, ())]
-        nodes += [one for one in self._tree.of(ast.MatchClass) if name in one.kwd_attrs]
+    def _reached(self, using: dict[str, set[Function]]) -> Found:
+        """Ways to call methods with something else than their object, each with the name of the method."""
+        for node in self._tree.of(ast.MatchClass):
+            yield from ((node, name) for name in node.kwd_attrs if name in using)
         for way, call in self._tree.called(_LOOKING):
-            texts = [folded(one) for one in call.args[way == "getattr" :]]
-            nodes += [call for one in texts if one is None or name in one.split(".")]
+            for one in call.args[way == "getattr" :]:
+                text = folded(one)
+                if text is None or not using.keys().isdisjoint(text.split(".")):
+                    yield call, text or "getattr"
+        yield from self._called(using)
+
+    def _called(self, using: dict[str, set[Function]]) -> Found:
         calls = {id(one.func): one for one in self._tree.of(ast.Call)}
-        special = name[:2] == "__"
-        for node in self._tree.members.get(name, ()):
-            if special:
-                passes = id(node) in self._supers or name in _MAKING
-            else:
-                passes = bool(method.decorator_list) or _is_bound(calls.get(id(node)), method.args)
-            if not passes:
-                nodes.append(node)
-        yield from ((one, sentence) for one in nodes)
+        for name, methods in using.items():
+            yield from ((node, name) for node in self._tree.names.get(name, ()))
+            property_ = all(one.decorator_list for one in methods)
+            needed = [_needed(one.args) for one in methods]
+            least, named = min(map(len, needed)), set().union(*needed)
+            for node in self._tree.members.get(name, ()):
+                if name[:2] == "__":
+                    passes = id(node) in self._supers or name in _MAKING
+                else:
+                    passes = property_ or _is_bound(calls.get(id(node)), least, named)
+                if not passes:
+                    yield node, name
 
 
 def of_parameters(tree: Tree, name: str) -> set[int]:
@@ -215,12 +217,16 @@ def of_parameters(tree: Tree, name: str) -> set[int]:
     if any(name in node.names for node in tree.of(ast.Global)):
         return set()
     found: set[int] = set()
-    for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda):
-        args = (one for one in ast.iter_child_nodes(node.args) if isinstance(one, ast.arg))
-        if id(node) not in found and any(one.arg == name for one in args):
+    for node in tree.of(*_SCOPES):
+        if id(node) not in found and _has_argument(node, name):
             parts = node.body if isinstance(node.body, list) else [node.body]
             found.update(id(one) for part in parts for one in ast.walk(part))
     return found
+
+
+def _has_argument(node: Any, name: str) -> bool:
+    parts = ast.iter_child_nodes(node.args)
+    return any(isinstance(one, ast.arg) and one.arg == name for one in parts)
 
 
 def _is_builtin(node: ast.expr, given: set[int]) -> bool:
@@ -231,14 +237,15 @@ def _is_name(node: ast.Attribute) -> bool:
     return node.attr in _NAMING and isinstance(node.ctx, ast.Load)
 
 
-def _first(args: ast.arguments) -> str:
-    every = [*args.posonlyargs, *args.args]
-    return every[0].arg if every else ""
+def _positional(args: ast.arguments) -> list[str]:
+    return [one.arg for one in (*args.posonlyargs, *args.args)]
 
 
-def _is_plainly_called(method: Function) -> bool:
-    names = [getattr(one, "id", "") for one in method.decorator_list]
-    return not names or (names == ["property"] and method.name[:2] != "__")
+def _is_method(node: Function) -> bool:
+    """Whether a function of a class is called with its object, and decorated at most as a property."""
+    names = [getattr(one, "id", "") for one in node.decorator_list]
+    plain = not names or (names == ["property"] and node.name[:2] != "__")
+    return plain and _positional(node.args)[:1] == ["self"]
 
 
 def _is_super(node: ast.Attribute, name: str) -> bool:
@@ -248,12 +255,15 @@ def _is_super(node: ast.Attribute, name: str) -> bool:
     return isinstance(call.func, ast.Name) and call.func.id == "super"
 
 
-def _is_bound(call: ast.Call | None, args: ast.arguments) -> bool:
+def _needed(args: ast.arguments) -> list[str]:
+    every = _positional(args)
+    return every[: len(every) - len(args.defaults)]
+
+
+def _is_bound(call: ast.Call | None, least: int, needed: set[str]) -> bool:
     """Whether a call has fewer arguments than a method of a class, not of its object, would need."""
     if call is None or any(isinstance(one, ast.Starred) for one in call.args):
         return False
-    every = [one.arg for one in (*args.posonlyargs, *args.args)]
-    needed = every[: len(every) - len(args.defaults)]
     named = [one.arg for one in call.keywords]
     given = len(call.args) + sum(one in needed for one in named)
-    return None not in named and "self" not in named and given < len(needed)
+    return None not in named and "self" not in named and given < least
