@@ -40,14 +40,12 @@ def making_violations(walk: Walk, tree: Tree) -> Found:
     enums = set(walk.names.standing_for(ENUMERATIONS))
     if enums or "type" in tree.names:
         said = mentioned(tree, {"isinstance", "issubclass"} - walk.rebound)
-        known = [
-            one for one in said if isinstance(one, ast.Attribute) or one.id in enums | {"type"}
-        ]
+        known = [one for one in said if getattr(one, "id", "type") in enums | {"type"}]
         walk.followed.update(id(one) for one in known if not walk.names.paths(one) - ENUMERATIONS)
     for node in tree.of(ast.ClassDef):
         # An enumeration with members cannot be made into another one.
-        enums = any(walk.names.paths(one) & ENUMERATIONS for one in node.bases)
-        if enums and not any(map(_is_member, node.body)):
+        inherits = any(walk.names.paths(one) & ENUMERATIONS for one in node.bases)
+        if inherits and not any(map(_is_member, node.body)):
             yield node, f"Blocked class: '{node.name}' without members"
 
 

@@ -82,6 +82,14 @@ class FrameNames:
         """Whether a name certainly is a function of the program, without decorators."""
         return name in self._functions and self.bound(name) == 1
 
+    @cached_property
+    def _classes(self) -> set[str]:
+        return {node.name for node in self._tree.of(ast.ClassDef)}
+
+    def is_class(self, name: str) -> bool:
+        """Whether a name certainly is a class of the program, as it was written or decorated."""
+        return name in self._classes and self.bound(name) == 1
+
     def is_builtin(self, node: ast.expr, name: str) -> bool:
         """Whether an expression certainly is a builtin."""
         return isinstance(node, ast.Name) and node.id == name and not self.bound(name)
@@ -110,6 +118,8 @@ class FrameNames:
         return named and all(one is not None and not _FIELDS.search(one) for one in texts)
 
 
+_PARAMETERS = ("TypeVar", "ParamSpec", "TypeVarTuple")
+"""Parameters of types, which Python has as syntax since 3.12."""
 _NAMED_AS_TEXT = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -118,6 +128,7 @@ _NAMED_AS_TEXT = (
     ast.MatchAs,
     ast.MatchStar,
     ast.MatchMapping,
+    *(getattr(ast, name) for name in _PARAMETERS if hasattr(ast, name)),
 )
 
 

@@ -30,6 +30,7 @@ _TAKING = frozenset({"__eq__", "__ne__", "__contains__"})
 """Methods by which an object gets hold of what it is compared with."""
 _MAKING = frozenset({"__init__", "__post_init__"})
 """Special members that make an object anew, of whatever class."""
+_MEANT = ("super", "property")
 _LOOKING = frozenset({"getattr", "attrgetter"})
 _PLAIN = frozenset("abc collections enum numbers typing typing_extensions".split())
 """Modules whose classes keep nothing in their objects that leads elsewhere."""
@@ -156,15 +157,12 @@ class _Own:
         path = self._names.path(base.func if isinstance(base, ast.Call) else base)
         if path:
             return path.partition(".")[0] in _PLAIN
-        classes = {one.name for one in self._tree.of(ast.ClassDef)}
-        own = isinstance(base, ast.Name) and base.id in classes and self._names.bound(base.id) == 1
-        return own or self._is_type(base)
+        return self._is_type(base) or (isinstance(base, ast.Name) and self._names.is_class(base.id))
 
     def _look_inside(self) -> None:
         """Keeps where the object of a method is named: in functions of classes that are called with `self`, and decorated at most as properties."""
-        if any(not isinstance(node.ctx, ast.Load) for node in self._tree.names.get("self", ())):
-            return
-        if self._names.bound("super") or self._names.bound("property"):
+        arguments = sum(one.arg == "self" for one in self._tree.of(ast.arg))
+        if self._names.bound("self") != arguments or any(map(self._names.bound, _MEANT)):
             return
         for node in self._tree.of(ast.ClassDef):
             for one in node.body:
@@ -244,7 +242,10 @@ def _positional(args: ast.arguments) -> list[str]:
 def _is_method(node: Function) -> bool:
     """Whether a function of a class is called with its object, and decorated at most as a property."""
     names = [getattr(one, "id", "") for one in node.decorator_list]
-    plain = not names or (names == ["property"] and node.name[:2] != "__")
+    special = node.name[:2] == "__"
+    # `_missing_` is called with whatever an enumeration is asked for.
+    plain = not names or (names == ["property"] and not special)
+    plain = plain and (special or node.name[:1] + node.name[-1:] != "__")
     return plain and _positional(node.args)[:1] == ["self"]
 
 
