@@ -6,6 +6,8 @@ from gatewright.validators.code_safety import prepare
 
 STRICT = prepare({"level": "strict"})
 MADE = [
+    "from typing import Type\nt = Type[int].__origin__\nt('X', (), d)",
+    "import typing\ntyping.get_origin(typing.Type[int])('X', (), d)",
     "from enum import Enum\nE = Enum('E', 'A B')",
     "from typing import TypedDict\nT = TypedDict('T', {'a': int})",
     "t = type\nt('X', (), d)",

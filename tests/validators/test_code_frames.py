@@ -41,7 +41,7 @@ BY_NAME = [
     "df.resample('D').apply('to_csv')", "df.apply(str.format)", "str = x\ndf.apply(str.upper)", "df.agg(lambda: 0, 'eval')", "df.agg(t=('a', ['to_csv']))", "df.agg(f=('a', 'b', 'to_csv'))", "df.rolling(2).agg('eval')", "df.expanding().aggregate(['eval'])", "name = 'eval'\ndf.map(name)",
 ]  # fmt: skip
 QUERIES = [
-    "df.query('a(1)')", "df.query('a.b')", "df.query('a[0]')", "df.query('`a`')", "df.query('a == 1', engine='python')", "df.query('x and (@y)')", "df.eval('b = f(a)')", "q = df.query\nq(\"@pd.compat.os.system('id')\")", "list(map(df.eval, ['x']))", "pd.DataFrame.query(df, '@x')", "df.query('@pd.io')", "df.query(text)",
+    "df.query('a(1)')", "df.query('a.b')", "df.query('sin (a)')", "df.query('f_in (a)')", "df.query('notf(a)')", "df.query('a[0]')", "df.query('`a`')", "df.query('a == 1', engine='python')", "df.query('x and (@y)')", "df.eval('b = f(a)')", "q = df.query\nq(\"@pd.compat.os.system('id')\")", "list(map(df.eval, ['x']))", "pd.DataFrame.query(df, '@x')", "df.query('@pd.io')", "df.query(text)",
     "df.eval('@x.__class__')", "df.query(f'a > {x}')", "df.groupby('a').query", "[df.eval]", "(lambda d: d.eval)(df)", "match df:\n    case pd.DataFrame(eval=e): e('x')",
     "class A(pd.DataFrame):\n    __match_args__ = ('eval',)", "class A(pd.DataFrame):\n    run = pd.DataFrame.eval", "df.eval = 1", "del df.query", "class M(type): ...", "class A(metaclass=M): ...",
     "D = type(df)", "type(type(df))('A', (), {})", "'{0.style}'.format(df)", "f = '{0.style}'.format", "str.format('{0.style}', df)", "'{:{0.style}}'.format(df)", "'{0[a].style}'.format(df)", "df.map('{0.style}'.format)", "df.map(('{0' + '.style}').format)", "[type][0](df)", "print(type)(df)", "'{x}'.format_map({'x': df})", "getattr(df, 'eval')", "help('x')",

@@ -84,10 +84,15 @@ class FrameNames:
 
     @cached_property
     def _classes(self) -> set[str]:
-        return {node.name for node in self._tree.of(ast.ClassDef)}
+        return {node.name for node in self._tree.of(ast.ClassDef) if self._is_itself(node)}
+
+    def _is_itself(self, node: ast.ClassDef) -> bool:
+        """Whether no decorator gives a class in place of the one that is written."""
+        heads = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+        return all(self.path(one).partition(".")[0] in _DECORATING for one in heads)
 
     def is_class(self, name: str) -> bool:
-        """Whether a name certainly is a class of the program, as it was written or decorated."""
+        """Whether a name certainly is a class of the program, as it was written."""
         return name in self._classes and self.bound(name) == 1
 
     def is_builtin(self, node: ast.expr, name: str) -> bool:
@@ -118,6 +123,7 @@ class FrameNames:
         return named and all(one is not None and not _FIELDS.search(one) for one in texts)
 
 
+_DECORATING = frozenset({"dataclasses", "enum", "functools", "typing"})
 _PARAMETERS = ("TypeVar", "ParamSpec", "TypeVarTuple")
 """Parameters of types, which Python has as syntax since 3.12."""
 _NAMED_AS_TEXT = (
