@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import ASCII, Pattern
 from gatewright.validators.code_frame_functions import DIRECT, PIVOTS, Functions, is_hidden
 from gatewright.validators.code_frame_names import FrameNames, mentioned
 from gatewright.validators.code_lists import FRAME_LISTS, FRAME_MEMBERS
@@ -31,7 +31,8 @@ _DUNDERS = frozenset({"__name__", "__version__", "__init__"})
 _NOT_DEFINED = frozenset("__new__ __get__ __getattr__ __set__ __delete__ __index__".split())
 _OPTION = Pattern(r"(?:display|mode)\.[a-z_]+(?:\.[a-z_]+)?")
 _QUERY = Pattern(
-    r"[(]*(?:\s*(?:\b(?:and|or|not|in)\b\s*[(\[]*|[A-Za-z]\w*|\d+(?:\.\d+)?|'[\w :/.-]*'|\"[\w :/.-]*\"|[<>=!&|~+*/%,)\]-]+\s*[(\[]*))*\s*"
+    r"[(]*(?:\s*(?:\b(?:and|or|not|in)\b\s*[(\[]*|[A-Za-z]\w*|\d+(?:\.\d+)?|'[\w :/.-]*'|\"[\w :/.-]*\"|[<>=!&|~+*/%,)\]-]+\s*[(\[]*))*\s*",
+    ASCII,
 )
 """Columns, constants and operators: nothing is called, subscribed, or looked up behind `@` or a point."""
 _PIVOT_POSITIONS = 3
