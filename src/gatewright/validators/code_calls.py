@@ -212,7 +212,7 @@ def write_violations(walk: Walk, tree: Tree) -> Found:
         _OF_TABLES if walk.frames else set()
     )
     own = _own_senders(walk, tree)
-    given = _given(tree, own) if own else set()
+    given = _given(tree, own & judged) if own & judged else set()
     for name, node in tree.called(judged):
         if name in own and id(node) not in given:
             continue
@@ -227,15 +227,14 @@ def write_violations(walk: Walk, tree: Tree) -> Found:
         yield from _verbs(tree)
 
 
-_OF_QUEUES = frozenset({"put", "send"})
+_IN_MEMORY = frozenset({"put", "send", "write", "writelines"})
 
 
 def _own_senders(walk: Walk, tree: Tree) -> frozenset[str]:
-    """Methods that the program defines, or that queues and generators have, where nothing that it imports could be meant."""
+    """Methods that the program defines, or that queues, generators and buffers have, where nothing that it imports could be meant."""
     if walk.names.tops - _LOCAL:
         return frozenset()
-    defined = [node.name for node in tree.of(ast.FunctionDef)]
-    return lists.SENDING_ATTRIBUTES.intersection(defined) | _OF_QUEUES
+    return _IN_MEMORY.union(node.name for node in tree.of(ast.FunctionDef))
 
 
 def _verbs(tree: Tree) -> Found:

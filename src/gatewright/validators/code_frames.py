@@ -31,7 +31,7 @@ _DUNDERS = frozenset({"__name__", "__version__", "__init__"})
 _NOT_DEFINED = frozenset("__new__ __get__ __getattr__ __set__ __delete__ __index__".split())
 _OPTION = Pattern(r"(?:display|mode)\.[a-z_]+(?:\.[a-z_]+)?")
 _QUERY = Pattern(
-    r"[(]*(?:\s*(?:\b(?:and|or|not|in)\b\s*[(\[]*|[A-Za-z]\w*|\d+(?:\.\d+)?|'[\w :/.-]*'|\"[\w :/.-]*\"|[<>=!&|~+*/%,)\]-]+\s*[(\[]*))*\s*",
+    r"[(]*(?:\s*(?:\b(?:and|or|not|in)\b\s*[(\[]*|[A-Za-z]\w*|\d+(?:\.\d+)?|'[\w :/.-]*'|\"[\w :/.-]*\"|[<>=!&|~+*/%,-]+\s*[(\[]*|[)\]]+))*\s*",
     ASCII,
 )
 """Columns, constants and operators: nothing is called, subscribed, or looked up behind `@` or a point."""
