@@ -56,7 +56,7 @@ def _heads(walk: Walk, tree: Tree) -> Iterator[tuple[ast.expr, frozenset[str]]]:
         written = any(
             isinstance(one, ast.FunctionDef) and one.name == "format" for one in node.body
         )
-        own = _BASES | _FORMATTER if written and "formatMessage" not in tree.members else _BASES
+        own = _BASES | _FORMATTER if written else _BASES
         yield from ((one, own) for one in node.bases)
         yield from ((one.value, frozenset({"abc.ABCMeta"})) for one in node.keywords)
         for one in node.decorator_list[-1:]:

@@ -137,7 +137,9 @@ class _Own:
             same = all(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
             if same or not taken or all(id(one) in classes or self._is_type(one) for one in parts):
                 found.update(map(id, parts))
-        found.update(id(one.slice) for one in tree.of(ast.Subscript) if self._is_dict(one.value))
+        # What is stored under a class can be gone through.
+        read = (one for one in tree.of(ast.Subscript) if isinstance(one.ctx, ast.Load))
+        found.update(id(one.slice) for one in read if self._is_dict(one.value))
         for call in tree.calls.get("get", ()):
             if isinstance(call.func, ast.Attribute) and self._is_dict(call.func.value):
                 found.update(map(id, call.args[:1]))
@@ -187,7 +189,8 @@ class _Own:
         """Ways to call methods with something else than their object, each with the name of the method."""
         for node in self._tree.of(ast.MatchClass):
             yield from ((node, name) for name in node.kwd_attrs if name in using)
-        for way, call in self._tree.called(_LOOKING):
+        getters = self._walk.names.standing_for({"operator.attrgetter"})
+        for way, call in self._tree.called(_LOOKING.union(getters)):
             for one in call.args[way == "getattr" :]:
                 text = folded(one)
                 if text is None or not using.keys().isdisjoint(text.split(".")):
