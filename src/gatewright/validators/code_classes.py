@@ -1,4 +1,4 @@
-"""`code_safety` rules at `strict` and `readonly` for classes: how they are made, and what positions in patterns read.
+"""`code_safety` at `strict`, `readonly`: how classes, enumerations, dataclass fields are made; fields in positional class patterns.
 
 A class whose members are computed has special ones that no text names: other code looks them up, and dataclasses run them as text. So classes
 are written out.
