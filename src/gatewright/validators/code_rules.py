@@ -26,6 +26,7 @@ from gatewright.validators.code_members import (
     is_refused_attribute,
 )
 from gatewright.validators.code_names import FOLDING, NAMING, REFERRING, Names, folded, rebound
+from gatewright.validators.code_own import of_parameters
 from gatewright.validators.code_source import BadSource, parsed
 from gatewright.validators.code_tree import Tree
 from gatewright.validators.shell_files import is_sensitive
@@ -95,7 +96,7 @@ def _import_from(walk: Walk, node: ast.ImportFrom) -> Iterator[str]:
         return
     for alias in node.names:
         if alias.name == "*":
-            if node.module not in lists.STARS:
+            if node.module not in (lists.CLOSED_STARS if walk.closed else lists.STARS):
                 yield f"Blocked import: '{node.module}.*'"
             continue
         found = walk.member_violation(f"{node.module}.{alias.name}")
@@ -196,7 +197,9 @@ def _names(walk: Walk, tree: Tree) -> Found:
             sentence = f"Blocked pattern: '{pattern}'" if known else f"Blocked name: '{name}'"
             own = name in walk.rebound
             yield from ((one, sentence) for one in nodes if not own or type(one.ctx) is ast.Del)
-        elif name in GUARDED:
+        elif name in walk.guarded:
+            given = of_parameters(tree, name) if walk.closed and lost else set()
+            lost = [node for node in lost if id(node) not in given]
             yield from ((node, f"Blocked use: '{name}' as a value") for node in lost)
         for sentence in _value(walk, nodes[0]) if lost else ():
             yield from ((node, sentence) for node in lost)
