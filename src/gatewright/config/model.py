@@ -22,6 +22,7 @@ from gatewright.config.groundhog import Protocol
 from gatewright.config.isolation import Isolation, IsolationLevel
 from gatewright.config.limits import Expose, Rates
 from gatewright.config.oversight import (
+    Injection,
     PermissionPolicy,
 )
 from gatewright.config.plain_tables import PlainTables
@@ -180,6 +181,8 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
     """What is removed from its results; the `redaction` of its server unless set."""
     hidden: Hidden | None = None
     """Whether characters that are not displayed are removed; the `hidden` of its server unless set."""
+    injection: Injection | None = None
+    """What is done with results that speak to the model; the `injection` of its server unless set."""
     flow: tuple[Literal["untrusted", "private", "outbound"], ...] | None = None
     """How data flows through it, see `[flow]`; what its server declares unless set."""
     calls: Rates | None = None
@@ -258,6 +261,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """None: what `[redaction]` says."""
     hidden: Hidden | None = None
     """None: what `[redaction]` says."""
+    injection: Injection | None = None
+    """None: what `[results]` says."""
     calls: Rates | None = None
     """None: what `[limits.calls.server]` says."""
     result_bytes: Bytes | None = None
