@@ -198,6 +198,11 @@ def _used(of: Kind) -> Mapping[str, Group]:
     return {name: one for name, one in signals.groups.items() if name in asked}
 
 
+@cache
+def _late(of: Kind) -> frozenset[str]:
+    return frozenset(name for name, one in load(of).groups.items() if one.late)
+
+
 class _Sentence:
     """Which groups stand in a sentence, and with which words."""
 
@@ -213,7 +218,7 @@ class _Sentence:
 
     def may(self, signal: Signal) -> bool:
         """Whether the groups of a signal that are the same for all definitions stand here."""
-        return self._groups is None or signal.needed <= self._groups
+        return self._groups is None or signal.needed - _late(self._own.of) <= self._groups
 
     def without_advice(self) -> _Sentence | None:
         """The sentence without an honest warning in it; None where it has none."""
