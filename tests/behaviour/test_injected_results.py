@@ -65,7 +65,9 @@ async def test_a_marked_result_counts_as_text_of_strangers(reading: Gateway) -> 
         await client.call("web__echo", message=ORDER)
         with pytest.raises(RpcError) as caught:
             await client.call("mail__echo", message="x")
-    assert "strangers wrote (web__echo)" in caught.value.message or "web__echo" in caught.value.message
+    assert (
+        "strangers wrote (web__echo)" in caught.value.message or "web__echo" in caught.value.message
+    )
 
 
 async def test_the_record_has_signals_and_words(reading: Gateway) -> None:

@@ -191,7 +191,7 @@ def _held(call: Call, said: Mapping[str, Any]) -> Refusal:
     return Refusal(
         "policy_violation",
         f"the result of {name} is held back, because it speaks to the model: {why} [{', '.join(signals)}]. The tool has run. An operator "
-        f"finds the words in the record of this call, and lets such results through with injection = \"mark\" in {table} of server {server!r}",
+        f'finds the words in the record of this call, and lets such results through with injection = "mark" in {table} of server {server!r}',
         {"rule": "injection", "signals": signals, "server_id": server, "tool_name": tool},
         gate="injection",
     )

@@ -97,7 +97,9 @@ def load(of: Kind = "definitions") -> Signals:
         frozenset(speech["declares"].split()),
         dict(one.split("=") for one in speech["aliases"].split()),
     )
-    return found if of == "definitions" else _of_results(found, _read(here.with_name("results.toml")))
+    return (
+        found if of == "definitions" else _of_results(found, _read(here.with_name("results.toml")))
+    )
 
 
 def _phrased(said: Mapping[str, Any]) -> list[Signal]:
