@@ -28,6 +28,7 @@ from gatewright.config.oversight import (
 from gatewright.config.plain_tables import PlainTables
 from gatewright.config.problems import Origin, Problem
 from gatewright.config.rooms import Rooms
+from gatewright.secret_scanning.operator_rules import SecretRule
 
 __all__ = [
     "Auth",
@@ -111,6 +112,11 @@ class Redaction(msgspec.Struct, frozen=True, kw_only=True):
     """Which kinds of personal data the level `personal` removes."""
     terms: tuple[Annotated[str, Meta(min_length=3, max_length=256)], ...] = ()
     """Texts that are removed at every level but `off`, whatever the case of their letters."""
+    rules: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=1024)], ...], Meta(max_length=16)
+    ] = ()
+    """Files with further forms of secrets, in the form of gitleaks' TOML, from the folder of this file. What they find is
+    removed at every level but `off`. A change of such a file takes effect at the next reload."""
     hidden: Hidden = "keep"
     """Whether characters that are not displayed are removed: control characters, terminal sequences and characters
     without a glyph, from the arguments of tools before they are judged and from what travels back. Joiners and
@@ -348,6 +354,8 @@ class Settings(PlainTables, frozen=True, kw_only=True):
     storage: Storage
     gateway: Gateway = Gateway()
     redaction: Redaction = Redaction()
+    redaction_rules: tuple[SecretRule, ...] = ()
+    """What the files of `rules` say."""
     secrets: SecretsPlace = SecretsPlace()
     servers: tuple[Server, ...] = ()
     grants: tuple[Grant, ...] = ()

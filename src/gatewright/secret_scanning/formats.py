@@ -9,20 +9,23 @@ RE2, on bytes.
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 
-__all__ = ["FORMATS", "HEX", "UUID"]
-
-HEX = "[0-9a-fA-F]"
-UUID = f"{HEX}{{8}}-{HEX}{{4}}-{HEX}{{4}}-{HEX}{{4}}-{HEX}{{12}}"
+__all__ = ["Row", "formats"]
 
 Row = tuple[str, str, str]
+"""A rule, its hint, and the rest of its regex."""
 
 
-def _rows() -> tuple[Row, ...]:
-    """The file belongs to the package, so one that cannot be read is a fault of the installation."""
+@cache
+def formats() -> tuple[Row, ...]:
+    """All rows, read once in a process, when the first text is looked through. The file belongs to the package, so one that cannot be
+    read is a fault of the installation."""
     said = tomllib.loads(Path(__file__).with_name("formats.toml").read_text(encoding="utf-8"))
-    return tuple((one["id"], one["hint"], _rest(one["regex"], one["hint"])) for one in said["rules"])
+    return tuple(
+        (one["id"], one["hint"], _rest(one["regex"], one["hint"])) for one in said["rules"]
+    )
 
 
 def _rest(regex: str, hint: str) -> str:
@@ -31,6 +34,3 @@ def _rest(regex: str, hint: str) -> str:
         if regex.startswith(begin):
             return regex.removeprefix(begin)
     raise ValueError(f"{regex!r} does not begin with {hint!r}")
-
-
-FORMATS: tuple[Row, ...] = _rows()
