@@ -167,8 +167,9 @@ def _redacted(settings: Settings, call: object) -> bool:
 
 
 def _read_for_orders(settings: Settings, call: Call) -> bool:
-    rules = [rule for one in settings.servers for rule in one.tools.values()]
-    said = {settings.results.injection, *(one.injection for one in (*settings.servers, *rules))}
+    said: set[str | None] = {settings.results.injection}
+    for one in settings.servers:
+        said |= {one.injection, *(rule.injection for rule in one.tools.values())}
     return (call.of_tool or call.kind == "resource") and not said <= {"off", None}
 
 

@@ -74,7 +74,9 @@ async def test_the_record_has_signals_and_words(reading: Gateway) -> None:
     async with host(reading, "http 2025-11-25", can=OFFER) as client:
         with pytest.raises(RpcError):
             await client.call("held__echo", message=ORDER)
-    records = [one for one in reading.audit("--server", "held") if "injection" in one.get("details", {})]
+    records = [
+        one for one in reading.audit("--server", "held") if "injection" in one.get("details", {})
+    ]
     assert records
     said = records[-1]["details"]["injection"]
     assert said["held"] is True

@@ -71,7 +71,7 @@ async def test_a_mark_is_in_the_record_and_in_meta_and_the_text_stays() -> None:
 async def test_what_orders_nothing_stays_the_bytes_that_came() -> None:
     for level in ("mark", "hold"):
         of = call()
-        assert await told(filtering(level), of, answer := Answer(GOOD)) is answer  # type: ignore[arg-type]
+        assert await told(filtering(level), of, answer := Answer(GOOD)) is answer
         assert of.facts == {}
 
 
@@ -101,7 +101,7 @@ async def test_errors_of_servers_are_read_and_words_of_the_gateway_are_not() -> 
 async def test_prompts_and_lists_are_not_read_and_resources_are() -> None:
     target = a_tool("read").target
     for kind in ("prompt", "list"):
-        of = a_call(kind, target=target, facts={})  # type: ignore[arg-type]
+        of = a_call(kind, target=target, facts={})
         assert await told(filtering("hold"), of, answer := Answer(BAD)) is answer
     of = a_call("resource", method="resources/read", target=target, facts={})
     said = await told(filtering("hold"), of, Answer(BAD))

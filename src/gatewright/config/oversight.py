@@ -14,9 +14,11 @@ __all__ = [
     "Audit",
     "AuditSink",
     "Flow",
+    "Injection",
     "PermissionPolicy",
     "Permissions",
     "Registration",
+    "Results",
     "Telemetry",
     "WebhookFormat",
 ]

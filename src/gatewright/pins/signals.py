@@ -112,15 +112,18 @@ def _phrased(said: Mapping[str, Any]) -> list[Signal]:
 def _of_results(of: Signals, said: Mapping[str, Any]) -> Signals:
     """Of the signals of definitions those that the file counts, for as much as it says, and its own."""
     counted: Mapping[str, int] = said["counts"]
-    kept = lambda some: [replace(one, points=counted[one.id]) for one in some if one.id in counted]  # noqa: E731
     spoken = [msgspec.convert(one, Signal, strict=False) for one in said["signal"]]
     own = msgspec.convert(said["words"], dict[str, Group])
     return replace(
         of,
-        phrases=[*kept(of.phrases), *_phrased({"phrase": said["phrase"]})],
-        spoken=[*kept(of.spoken), *spoken],
+        phrases=[*_counted(of.phrases, counted), *_phrased({"phrase": said["phrase"]})],
+        spoken=[*_counted(of.spoken, counted), *spoken],
         groups={**of.groups, **own},
     )
+
+
+def _counted(some: Sequence[Signal], points: Mapping[str, int]) -> list[Signal]:
+    return [replace(one, points=points[one.id]) for one in some if one.id in points]
 
 
 def _read(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""`SecretRule`: a rule of an operator's own in the form of gitleaks' TOML, and `found_by`, which applies it: regex, group, entropy, allow-lists.
+"""`SecretRule`: an operator's rule in the form of gitleaks' TOML; `found_by` applies it: keywords, regex, group, entropy, allow-lists.
 
 A rule is asked where one of its keywords stands in a text. What its regex finds is a secret unless it is too regular for the rule's
 entropy, or an allow-list lets it stand. All of it is linear: a search sees a window of the text, and lists see what was found.

@@ -258,6 +258,6 @@ def _leading(regex: str) -> tuple[str, ...]:
     return (fixed,) if len(fixed) >= _LEAST else ()
 
 
-def _end(pattern: Pattern, text: str) -> int:
+def _end(pattern: Pattern[str], text: str) -> int:
     one = pattern.match(text)
     return 0 if one is None else one.end()
