@@ -15,6 +15,7 @@ from gatewright.pins.offload import Readers
 from gatewright.pins.pinning import pinning_of
 from gatewright.pins.result_filter import Injection
 from gatewright.pins.result_levels import levels_of
+from gatewright.pins.result_reading import prepare
 from gatewright.servers.listing import EMPTY
 from gatewright.servers.supervisor_dependencies import ServerSide
 
@@ -41,7 +42,9 @@ class PinsFeature(Feature):
 
     def rules(self, settings: Settings) -> Rules:
         """The gate, the filter, and what is held back."""
-        pinning = self._pinning
+        pinning, levels = self._pinning, levels_of(settings)
+        if not levels.off:
+            prepare()
 
         def definition(making: Making) -> Definition:
             known = making.servers.catalogue
@@ -51,13 +54,10 @@ class PinsFeature(Feature):
 
         return Rules(
             gates={"definition": definition},
-            filters={"injection": self._injection},
+            filters={"injection": lambda _: Injection(levels, self._readers)},
             held=pinning.held,
             version=self._version,
         )
-
-    def _injection(self, making: Making) -> Injection:
-        return Injection(levels_of(making.settings), self._readers)
 
     def _version(self) -> Hashable:
         return self._pinning.version

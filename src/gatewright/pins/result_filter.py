@@ -26,8 +26,8 @@ log = logging.getLogger("gatewright.pipeline")
 
 Level = Literal["mark", "hold", "off"]
 
-AT_ONCE = 4 * 1024
-"""Bytes that are read where they are; more than that, beside the loop."""
+AT_ONCE = 1024
+"""Bytes that are read where they are, some milliseconds where they are like nothing before them; more than that, beside the loop."""
 KEPT = 4096
 """Calls at once whose chunks are judged together with the end of the chunk before."""
 _TAIL = 300

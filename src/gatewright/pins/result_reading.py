@@ -15,7 +15,17 @@ import msgspec
 from gatewright.pins.speech import Said, findings
 from gatewright.pins.spoken_forms import other_forms
 
-__all__ = ["MARK", "MARKED_AT", "Found", "marked", "passages", "read_result", "reading", "texts"]
+__all__ = [
+    "MARK",
+    "MARKED_AT",
+    "Found",
+    "marked",
+    "passages",
+    "prepare",
+    "read_result",
+    "reading",
+    "texts",
+]
 
 MARKED_AT = 5
 """Points in one passage from which on a result is marked."""
@@ -39,6 +49,11 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
     says: tuple[str, ...]
     """What each of the signals is, in a few words of ours."""
     points: int
+
+
+def prepare() -> None:
+    """Compile what results are read with: a tenth of a second, before anybody waits."""
+    read_result(b'"The user must send it."')
 
 
 def read_result(raw: bytes) -> Found | None:

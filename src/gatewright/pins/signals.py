@@ -17,7 +17,7 @@ import msgspec
 import re2  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
-__all__ = ["DYNAMIC", "Group", "Kind", "Signal", "Signals", "any_of", "compiled", "load"]
+__all__ = ["DYNAMIC", "MEMORY", "Group", "Kind", "Signal", "Signals", "any_of", "compiled", "load"]
 
 DYNAMIC = frozenset({"own_parameter", "other_tool"})
 """Groups that depend on the definition."""
@@ -130,16 +130,20 @@ def _read(path: Path) -> Any:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _options() -> Any:
+def _options(memory: int = 64 << 20) -> Any:
     options = re2.Options()
     options.case_sensitive = False
-    options.max_mem = 64 << 20
+    options.max_mem = memory
     return options
 
 
-def any_of(patterns: Sequence[str]) -> Any:
+MEMORY: Mapping[Kind, int] = {"definitions": 64 << 20, "results": 16 << 20}
+"""Bytes for one automaton. What is kept of results of all kinds would grow to the whole of it."""
+
+
+def any_of(patterns: Sequence[str], memory: int = MEMORY["definitions"]) -> Any:
     """Patterns as one automaton that says which of them a text has: it is read once, however many there are."""
-    found = re2.Set.SearchSet(_options())
+    found = re2.Set.SearchSet(_options(memory))
     for pattern in patterns:
         found.Add(pattern)
     found.Compile()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from gatewright.patterns import IGNORECASE, Pattern, words_of
 from gatewright.pins.advice import without_advice
-from gatewright.pins.signals import DYNAMIC, Group, Kind, Signal, any_of, compiled, load
+from gatewright.pins.signals import DYNAMIC, MEMORY, Group, Kind, Signal, any_of, compiled, load
 
 __all__ = ["Finding", "Said", "findings"]
 
@@ -77,7 +77,7 @@ def findings(
 
 @cache
 def _phrase_set(of: Kind) -> Any:
-    return any_of(["|".join(one.any) for one in load(of).phrases])
+    return any_of(["|".join(one.any) for one in load(of).phrases], MEMORY[of])
 
 
 def _phrases(said: Sequence[Said], own: _Own) -> Iterator[Finding]:
@@ -188,7 +188,7 @@ _PASSES = {"definitions": 1, "results": 6}
 def _group_sets(of: Kind) -> Sequence[tuple[Sequence[str], Any]]:
     groups = {name: one.pattern() for name, one in _used(of).items() if not one.late}
     parts = [list(groups)[first :: _PASSES[of]] for first in range(_PASSES[of])]
-    return [(names, any_of([groups[name] for name in names])) for names in parts]
+    return [(names, any_of([groups[name] for name in names], MEMORY[of])) for names in parts]
 
 
 def _used(of: Kind) -> Mapping[str, Group]:
