@@ -44,6 +44,8 @@ _APPLIED = (
     "grants.",
     "profiles.",
     "redaction.",
+    "redaction_rules",
+    "results.",
     "protocol.rate_limits",  # put into limits.doors when the file is read (`config.groundhog_merge`)
 )
 

@@ -182,6 +182,7 @@ KEYS: Mapping[str, Callable[[_Rule], _Found]] = {
     "approver": _only("approver", "operator", "an operator may have to agree"),
     "redaction": _only("redaction", "personal", "more may be removed here"),
     "hidden": _only("hidden", "remove", "they may be removed here"),
+    "injection": _only("injection", "hold", "less may pass here"),
     "flow": _flow,
     "calls": _calls,
     "result_bytes": _bytes,
