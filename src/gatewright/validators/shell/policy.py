@@ -364,7 +364,7 @@ JUDGES: Mapping[str, Judge] = {
     "lists_below": _lists_below,
     "names": _names,
     "writes": _writes,
-    "deletes": _deletes,
+    **dict.fromkeys(("deletes", "deletes_below"), _deletes),
     "run": _run,
     "runs": _runs,
     "code": _code,

@@ -149,7 +149,8 @@ class Reader:
         always(call)
         fed(call, bool(call.given.operands))
         if operands.tail == "command":
-            if call.name in _TIMERS and all(_SHORT.fits(one.text) for one in left):
+            ends = call.has("-k", "--kill-after") or not call.has("-s", "--signal")
+            if call.name in _TIMERS and ends and all(_SHORT.fits(one.text) for one in left):
                 call.at = call.at._replace(bounded=True)
             call.command(rest)
         elif operands.tail == "again":
@@ -244,4 +245,17 @@ _VERSION = Pattern(r"[\w.^~*+-]+")
 _VERSIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
 
 
-_NOTHING = Entry(("",), "", {}, {}, {}, frozenset(), Operands(()), "reads", "", False, {})
+_NOTHING = Entry(
+    ("",),
+    "",
+    {},
+    {},
+    {},
+    frozenset(),
+    Operands(()),
+    "reads",
+    "",
+    bare=False,
+    closed=False,
+    examples={},
+)

@@ -139,7 +139,7 @@ def rsync(call: Call) -> list[Word]:
     """What it deletes is in the last folder."""
     if any(one.name.startswith("--delete") or one.name == "--del" for one in call.given.options):
         for one in call.given.operands[-1:]:
-            call.add_paths("deletes", one, "operand")
+            call.add_paths("deletes_below", one, "operand")
     return call.given.operands
 
 
