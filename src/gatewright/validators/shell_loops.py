@@ -14,7 +14,7 @@ from tree_sitter import Node
 from gatewright.patterns import Pattern
 from gatewright.validators.shell_syntax import Unacceptable, Word, node_words
 
-__all__ = ["Loop", "assigned", "body", "goes", "loop_of", "read_names", "sets_again"]
+__all__ = ["Loop", "assigned", "body", "goes", "is_own_name", "loop_of", "read_names", "sets_again"]
 
 _MOST_OF_A_LOOP = 16
 _ENDING = frozenset({";", "&", "comment"})
@@ -30,7 +30,7 @@ def loop_of(node: Node) -> Loop:
         raise Unacceptable("for_statement")
     printed = [one for one in head[3:-1] if one.type == "command_substitution"]
     values = [word for one in head[3:-1] if one not in printed for word in node_words(one)]
-    if not _LOOPS.fits((head[1].text or b"").decode()) or head[1].text in _TIED:
+    if not is_own_name((head[1].text or b"").decode()):
         raise Unacceptable("assignment")
     if not 0 < len(values) + len(printed) <= _MOST_OF_A_LOOP or any(one.text.startswith("-") for one in values):  # fmt: skip
         raise Unacceptable("for_statement")
@@ -39,8 +39,7 @@ def loop_of(node: Node) -> Loop:
 
 _NAME = r"(?:[A-Z]|[a-z_][a-z0-9_]{0,3}|(?:file|files|name|item|line|test|dir|folder|pkg|package|module|branch|commit|host|port|version|target|service|script)s?)"
 _LOOPS = Pattern(_NAME)
-"""Names of variables that mean nothing to a shell or a program."""
-_TIED = frozenset({b"path", b"argv"})
+_TIED = frozenset({"path", "argv"})
 """To zsh these are `PATH` and the arguments."""
 _READ = Pattern(
     rf"(IFS=(?:''|\"\")? |IFS=(?:[,:;|]|'[,:;| \\t]'|\"[,:;| ]\"|\$'\\t') )?read (?:-r )?({_NAME}(?: {_NAME}){{0,3}})"
@@ -53,11 +52,16 @@ def read_names(node: Node) -> tuple[list[bytes], bool]:
     found = _READ.fullmatch((words[0].text or b"").decode()) if words else None
     if found is None or node.children[0].type != "while" or len(words) != len(("read", "do")):
         raise Unacceptable(node.type)
-    names = [one.encode() for one in str(found[2]).split()]
-    if not _TIED.isdisjoint(names):
+    names = str(found[2]).split()
+    if not all(map(is_own_name, names)):
         raise Unacceptable("assignment")
     whole = len(names) == 1 and (not found[1] or found[1].strip("\"' ") == "IFS=")
-    return names, whole
+    return [one.encode() for one in names], whole
+
+
+def is_own_name(name: str) -> bool:
+    """Whether a variable of this name means nothing to a shell or a program."""
+    return _LOOPS.fits(name) and name not in _TIED
 
 
 def sets_again(body: Node, names: Collection[bytes]) -> bool:

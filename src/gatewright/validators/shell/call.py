@@ -315,14 +315,16 @@ def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
 
 def always(call: Call) -> None:
     """Add what a program does whatever its words are."""
-    for effect in call.entry.effects & _ALWAYS & call.does:
-        call.add(effect, call.at.folder)
-    if "acts" in call.does:
-        call.hold(*call.words)
+    if call.entry.effects:
+        for effect in call.entry.effects & _ALWAYS & call.does:
+            call.add(effect, call.at.folder)
     if call.of_git:
         call.add("repository", call.at.folder)
-    asks = any(one.kind in {"network", "host"} and one.of == call.name for one in call.found)
-    if asks and any(marked(one.text) for one in call.words):
+    if "".join([one.text for one in call.words]).isascii():  # no mark in any of them
+        return
+    if "acts" in call.does:
+        call.hold(*call.words)
+    if any(one.kind in {"network", "host"} and one.of == call.name for one in call.found):
         call.add("sends", None, "", "operand")
 
 

@@ -158,27 +158,26 @@ class Line:
         fed = ""
         for at, command in enumerate(step.commands):
             how = fed
-            if not how and any("<" in one.sign for one in command.redirections):
+            if not how and command.redirections and any("<" in one.sign for one in command.redirections):  # fmt: skip
                 how = "file"
             listed = self._listed
-            if at and any(program_name(one.text) == "xargs" for one in command.words):
+            if at and any(one.text.endswith("xargs") for one in command.words):
                 listed = {**listed, MARK: listing(step.commands[:at], read, folder)}
-            elif command.words:
-                listed = {**listed, MARK: None}
             found = self._command(command, At(folder, listed, how))
             read.append(found)
-            fed = "network" if fed == "network" or _is_foreign(found) else "pipe"
+            if at + 1 < len(step.commands):
+                fed = "network" if fed == "network" or _is_foreign(found) else "pipe"
         return read
 
     def _command(self, command: Command, at: At) -> list[Effect]:
-        found = [Effect("variable", None, one, "operand", "variable") for one in command.variables]
-        found += [_redirected(one, at) for one in command.redirections if not _is_stream(one)]
+        words = command.words
+        found = _around(command, at) if command.variables or command.redirections or not words else []  # fmt: skip
         own = len(found)
-        if command.words:
-            if starts_too_many(command.words):
-                raise Refused("too_long", command.words[0].text)
-            self._reader.read(command.words, at, found)
-        self._left -= _READ + len(command.words) + len(found)
+        if words:
+            if starts_too_many(words):
+                raise Refused("too_long", words[0].text)
+            self._reader.read(words, at, found)
+        self._left -= _READ + len(words) + len(found)
         if self._left < 0:
             raise Refused("too_long", "effects")
         said = self._said(found)
@@ -195,11 +194,13 @@ class Line:
     def _said(self, found: Sequence[Effect]) -> Said:
         kinds = {one.kind for one in found}
         local = "host" in kinds and all(is_local(one.text) for one in found if one.kind == "host")
-        project, builds = "project" in kinds, "writes_here" in kinds
-        return Said(self._granted, self._writes, frozenset(self._made), frozenset(self._typed), self._tainted, builds, project, local, kinds <= _READING)  # fmt: skip
+        made, typed = frozenset(self._made), frozenset(self._typed)
+        return Said(self._granted, self._writes, made, typed, self._tainted, "writes_here" in kinds, "project" in kinds, local, kinds <= _READING)  # fmt: skip
 
     def _keep(self, found: Sequence[Effect], at: At, own: int, *, typed: bool) -> None:
         """Keep what a command has made, and whether it may be code from elsewhere."""
+        if not found:
+            return
         foreign = at.fed == "network" or _is_foreign(found)
         self._fetched = self._fetched or foreign
         brought = any(_is_taken(one) and (_is_brought(one) or self._is_typed(one)) for one in found)
@@ -294,11 +295,19 @@ def _is_foreign(found: Sequence[Effect]) -> bool:
 def _is_stream(one: Redirection) -> bool:
     """Whether a redirection leads to another stream, or nowhere."""
     target = one.target.text
-    if one.sign == "<<<":  # a text that stands on the line
-        return True
+    if one.sign == "<<<" or (one.sign == "<" and target.startswith("/dev/fd/")):
+        return True  # a text that stands on the line, or what a command prints
     if one.sign in {">&", "<&"} and _DESCRIPTOR.fits(target):
         return True
     return target in _NOWHERE or (one.sign[-1] != "<" and target in _STREAMS)
+
+
+def _around(command: Command, at: At) -> list[Effect]:
+    """What its variables and redirections do."""
+    # Alone a variable is the shell's own.
+    by = "operand" if command.words else "alone"
+    found = [Effect("variable", None, one, by, "variable") for one in command.variables]
+    return found + [_redirected(one, at) for one in command.redirections if not _is_stream(one)]
 
 
 def _redirected(one: Redirection, at: At) -> Effect:
@@ -330,9 +339,14 @@ def _gone(step: Step, state: _State) -> _State:
     return state
 
 
+_BEFORE_GOING = ("time", "-p", "--")
+
+
 def _going(command: Command) -> Sequence[Word]:
     """The words of a command that goes to another folder; none of any other."""
     words = command.words
+    if not words or (words[0].text not in _GOING and not words[0].text.endswith(_BEFORE_GOING)):
+        return ()
     at = 0
     while at < len(words) and (program_name(words[at].text) == "time" or words[at].text in {"-p", "--"}):  # fmt: skip
         at += 1

@@ -142,7 +142,9 @@ class Denying(Reader):
 
     def _rule_of(self, name: str, words: Sequence[Word]) -> str | None:
         """What speaks against a program by its name, where its words may say otherwise. Raises `Refused` where they may not."""
-        rule = "runs_programs" if name.rpartition("/")[2] in RUNNERS else harm_of(name)
+        base = name.rpartition("/")[2]
+        loads = base.startswith("ld") and _LOADER.fits(base)
+        rule = "runs_programs" if base in RUNNERS or loads else harm_of(name)
         if rule is None:
             return None
         asks = len(words) == len((name, "--version")) and words[1].text in _ASKING
@@ -153,7 +155,9 @@ class Denying(Reader):
 
     def _known_as(self, said: str) -> str:
         """By which name a program is known, wherever it is installed; one of a project by its path is its own."""
-        base = said.rpartition("/")[2] if _INSTALLED.fits(said) else said
+        if self._knows(said):
+            return said
+        base = said.rpartition("/")[2] if "/" in said and _INSTALLED.fits(said) else said
         known = known_as(base, self._table.entries, self._table.parents, RUNNERS, DANGEROUS)
         return known if base == said or self._knows(known) or known in RUNNERS | DANGEROUS else said
 
@@ -164,6 +168,8 @@ class Denying(Reader):
 
 
 _INSTALLED = Pattern(r"[/~].*/(?:s?bin|games)/[^/]+", DOTALL)
+_LOADER = Pattern(r"ld(?:-[\w.-]+)?\.so(?:\.\d+)*")
+"""What loads the program that is named behind it."""
 _VERSIONING = frozenset({"git", "hg", "svn"})
 """What keeps a history of what is removed."""
 _DESTROYING = Pattern(

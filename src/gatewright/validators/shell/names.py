@@ -21,7 +21,9 @@ RUNNERS = frozenset(
     setarch linux64 linux32 i386 uname26 x86_64 prlimit numactl choom chpst softlimit setlock runcon aa-exec sg newgrp
     catchsegv valgrind perf rlwrap fakeroot faketime eatmydata cpulimit timelimit trickle daemonize unbuffer chronic ifne pee
     corepack pnpx torify torsocks proxychains proxychains4 dbus-run-session dbus-launch ssh-agent sshpass firejail bwrap wine
-    run-parts watchexec entr tmate nix-shell
+    run-parts watchexec entr tmate nix-shell rc sash slsh es scsh ghci pry byebug jjs groovysh red gvim gview vimdiff nano pico joe mutt mailx
+    grc logsave multitime pexec msgfilter bpftrace xdotool rlogin rsh mosh lftp run-mailcap xterm gnome-terminal konsole tasksh wsl
+    claude codex gemini aider opencode cursor-agent
 """.split()
 )
 """What runs other programs by nature, or changes what a shell takes for one."""

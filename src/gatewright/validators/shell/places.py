@@ -146,14 +146,13 @@ _NO_ROLE = Pattern(
 
 def is_secret(path: Path) -> bool:
     """Whether a path is, or by its jokers may be, a file that holds secrets or belongs to the host."""
-    text = path.text()
-    if not path.wild and not _HINTS.within(text):
+    return _secret(path.text(), path.base == "", path.wild)
+
+
+@cached_if_short(4096)
+def _secret(text: str, relative: bool, glob: bool) -> bool:
+    if not glob and not _HINTS.within(text):
         return False
-    return _secret(text, relative=path.base == "", glob=path.wild)
-
-
-@cached_if_short(2048)
-def _secret(text: str, *, relative: bool, glob: bool) -> bool:
     if _by_role(text) or (glob and _globs_role(text)):
         return True
     plain = _BACKUP.fullmatch(text)

@@ -223,8 +223,10 @@ def _has_operand(own: Entry, words: Sequence[Word], more: Entry | None) -> bool:
 def _instead(found: Given) -> Operands | None:
     """The operands that options say, those that change something first."""
     said = [one.opt.instead for one in found.options if one.opt.instead is not None]
+    if not said:
+        return None
     changing = (one for one in said if any(slot.kind in _CHANGING for slot in one.slots))
-    return next(changing, said[0] if said else None)
+    return next(changing, said[0])
 
 
 _CHANGING = frozenset({"writes", "deletes", "script", "code"})
