@@ -1,4 +1,4 @@
-"""Matches names with a shell's patterns (`*`, `?`, `[…]`): each pattern is read once, and no regular expression is made of what strangers write.
+"""Matches names with a shell's patterns (`*`, `?`, `[…]`), of which no regular expression is made: strangers write them.
 
 Shells differ in what a class may hold (`[^a]`, `[[:alpha:]]`): what is no plain list of letters, nor all but these, stands for any of them.
 """
