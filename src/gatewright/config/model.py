@@ -1,4 +1,4 @@
-"""`Settings`: the frozen settings types of the main tables (gateway, limits, servers, grants, profiles, …) with defaults.
+"""`Settings`, frozen, with the types of its main tables: gateway, storage, servers, tool rules, grants, profiles, redaction; defaults.
 
 Times are seconds and sizes bytes where the name does not say otherwise. The annotations are also
 what the file is checked against, so a bound stands here once. The docstring below a key of the file is

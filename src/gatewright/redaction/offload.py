@@ -1,4 +1,4 @@
-"""Redacts large results and strips large arguments of invisible characters in workers: `Cleaners` sends, the functions do it."""
+"""In workers (`Cleaners`): redacts large results, finds secrets in long texts, strips invisible characters from large arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secret scanner: finds and replaces secrets and personal data in text, JSON and streams. Pure rules, no I/O.
+"""Secret scanner: `Redactor` finds and replaces secrets and personal data in text, JSON, streams; `without_secrets` for logs. No I/O.
 
 `Redactor` is all of it for one policy: text in, text without it out, together with the rules that
 found something. What was found is never said. To read: `scanner` (two passes), then its tables `formats`, `context` and

@@ -1,4 +1,4 @@
-"""`code_safety` rules for calls: look-ups by name, classes made at run time, formats, loaders of code; at `readonly` what writes."""
+"""`code_safety` rules for calls: look-ups by name, classes made at run time, format strings, code loaders; at `readonly` writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`code_safety` rules at `strict` and `readonly` for classes that are made at run time, and for patterns that read members by position.
+"""`code_safety` at `strict`, `readonly`: classes made at run time, positional class patterns, `register` of generic functions.
 
 A class whose members are computed has special ones that no text names, and a class pattern reads the members that its class lists.
 """

@@ -1,4 +1,4 @@
-"""`code_safety` rules that hold at `strict` and `readonly` besides those of all levels: files, special and private members, classes, formats.
+"""`code_safety` rules only at `strict` and `readonly`: files, dunder and private members, classes, format strings, environment.
 
 At these levels what passes is listed. So no file is opened, a special member is one of a few, and a private one belongs to the program.
 """

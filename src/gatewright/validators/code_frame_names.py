@@ -1,4 +1,4 @@
-"""Resolves names and types in pandas and numpy code: what certainly is an import, a function, a literal, or only named as a type."""
+"""Resolves names in pandas and numpy code where certain: imports, functions, classes, builtins, constants; nodes that only name types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`code_safety` rules at `strict` and `readonly` for what reads or sets all members of `self`: it is done in methods, of instances.
+"""`code_safety` at `strict`, `readonly`: `__dict__`, `vars`, `setattr`, `delattr` of `self` only in methods, called on instances.
 
 `self.__dict__[name]` of a class, such as `type`, gives what no text names. So `self` is what a method is called with, and not what a function is given.
 """

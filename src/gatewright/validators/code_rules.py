@@ -1,4 +1,4 @@
-"""Rules of `code_safety` over the AST: one walk sorts the nodes of a Python tree by kind and name, then each rule looks at its own.
+"""`violations`: runs the `code_safety` rules of a level over a Python syntax tree; returns their sentences in source order.
 
 Theory: an object is dangerous by what it is, not by how it is spelled. Imports are judged in every form; a
 name that stands for a module is followed through aliases; a module that is used as a value, where it could no
