@@ -241,7 +241,7 @@ _STARTING = Pattern(r"(?:go (?:run|generate|install)|cargo (?:run|r|install)|(?:
 
 
 def _read(effect: Effect, said: Said) -> str | None:
-    found = JUDGES["lists" if effect.kind == "lists_below" else effect.kind](effect, said._replace(granted=_ENDLESS))  # fmt: skip
+    found = JUDGES["lists" if effect.kind == "lists_below" else effect.kind](effect, said._replace(granted=_ENDLESS, writes=False))  # fmt: skip
     # By an option it would be settings, or code.
     takes = effect.by.startswith("-") and (said.project or said.builds)
     return None if found == "outside" and not takes else found
