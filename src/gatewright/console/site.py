@@ -238,6 +238,7 @@ class Site:
             "screens": self._badged(person) if self._is_framed(view.template) else (),
             "csrf": session.csrf,
             "since": request.state.since,
+            "now": round(self._parts.clock(), 3),
             "theme": request.cookies.get("theme", ""),
             "copies": view.copies,
             "base": self._guard.base(request),

@@ -16,7 +16,7 @@ from gatewright.patterns import IGNORECASE, Pattern, words_of
 from gatewright.pins.advice import without_advice
 from gatewright.pins.signals import DYNAMIC, Signal, any_of, compiled, load
 
-__all__ = ["Finding", "Said", "findings"]
+__all__ = ["Finding", "Said", "findings", "prepare"]
 
 _ENDS = Pattern(r"(?:[.!?]+[)\]'\"`*]*\s)|[\x{3002}\x{ff01}\x{ff1f}\x{964}\x{61f}]")
 _LATIN = Pattern(r"[0-9A-Za-z_]+")
@@ -68,6 +68,14 @@ def findings(said: Sequence[Said], names: Iterable[str] = (), tool: str = "") ->
                 found.pop(other, None)
             found.pop(next((other for other in one.signal.covers_one if other in found), ""), None)
     return list(found.values())
+
+
+def prepare() -> None:
+    """Load the signals and compile what is looked for: once in a process, a tenth of a second or two, of which RE2 keeps Python's global
+    lock for some hundredths."""
+    _phrase_set()
+    _group_set()
+    findings([Said("Say it.")], ["text"], "say")
 
 
 # -- phrases ------------------------------------------------------------------------------------------
@@ -218,7 +226,11 @@ class _Sentence:
         if group not in self._groups:
             return ""
         known = load().groups[group]
-        places = (_short(one.group()) for one in compiled(known.pattern()).finditer(self._text))
+        found = (_short(one.group()) for one in compiled(known.pattern()).finditer(self._text))
+        # `id` is a command, and what most parameters are called.
+        places = (
+            one for one in found if one[:1] != "`" or one.strip("`").casefold() not in self._own.all
+        )
         if known.declared and not self._named and not declared:
             places = (one for one in places if not self._own.declares(one))
         return next((one for one in places if one), "")

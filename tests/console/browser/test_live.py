@@ -24,7 +24,7 @@ def test_calls_appear_are_paused_and_opened_by_keys(opened: Open, console: Conso
     page.keyboard.press("p")
     expect(page.get_by_role("button", name="Go on")).to_be_visible()
     host.call("demo__nothing")
-    expect(page.get_by_text("1 calls since")).to_be_visible()
+    expect(page.get_by_text("1 call since")).to_be_visible()
     expect(rows).to_have_count(1)
     page.keyboard.press("p")
     expect(rows).to_have_count(2)
@@ -39,6 +39,16 @@ def test_calls_appear_are_paused_and_opened_by_keys(opened: Open, console: Conso
     page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
     assert page.url.endswith("/live")
+    expect(
+        rows.first.locator("[data-opens-item]")
+    ).to_be_focused()  # whoever uses keys is where they were
+    page.keyboard.press("j")
+    expect(panel.locator(".panel-top")).to_contain_text("echo")
+    page.keyboard.press("Escape")
+    expect(rows.nth(1).locator("[data-opens-item]")).to_be_focused()
+    expect(page.get_by_text("paused")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("paused")).to_have_count(0)
 
 
 def test_nothing_moves_while_the_pointer_is_on_it_and_filters_are_in_the_url(
