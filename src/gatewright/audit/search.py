@@ -27,6 +27,8 @@ __all__ = ["AuditSearch", "Counted", "Found", "Opened"]
 
 _BLOCKS = 2048
 """At most in memory, eight million records; what is older, only the command searches."""
+_FILL_S = 0.03
+"""So long the index is filled before a search has its turn."""
 _TRACE = 500
 """Records of one trace that are looked at together: it is agents that name traces, and one may have given all its calls the same."""
 
@@ -172,12 +174,16 @@ class AuditSearch:
         return counts.most_common(most)
 
     def fill(self) -> bool:
-        """Read one more part of the trail into the index; whether there is more to read. Raises `StoreError`."""
+        """Read some more of the trail into the index; whether there was something to read. Raises `StoreError`."""
+        ends = self._monotonic() + _FILL_S
         with self._lock, self._reading() as look:
-            missing = next((one for one in look.blocks(None) if one not in self._blocks), None)
-            if missing is None:
-                return False
-            return self._block(look, missing, None) is not None
+            missing = [one for one in look.blocks(None) if one not in self._blocks]
+            for number in missing:
+                if self._block(look, number, None) is None:
+                    return False
+                if self._monotonic() > ends:  # searches wait for it meanwhile
+                    break
+            return bool(missing)
 
     def of_trace(
         self,

@@ -58,4 +58,5 @@ def facts_of(line: bytes) -> tuple[int, tuple[str | None, ...]]:
 
 
 def seq_of(line: bytes) -> int:
+    """Its number."""
     return _line.decode(line).seq

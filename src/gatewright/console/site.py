@@ -237,6 +237,7 @@ class Site:
             "screen": screen,
             "screens": self._badged(person) if self._is_framed(view.template) else (),
             "csrf": session.csrf,
+            "session": session.id,
             "since": request.state.since,
             "now": round(self._parts.clock(), 3),
             "theme": request.cookies.get("theme", ""),

@@ -125,7 +125,8 @@ def test_a_page_that_leaves_while_it_asks_leaves_the_turn_to_the_next(
     doubted = Doubted(context, console.url, _AWAY)
     doubted.due = False
     held: list[Route] = []
-    context.route("**/oidc/again?*", held.append)
+    hold = lambda route: held.append(route)  # noqa: E731, PLW0108 - playwright marks it
+    context.route("**/oidc/again?*", hold)
     expect(page.locator("body[data-listens]")).to_have_count(1)
     doubted.due = True
     _told(page)
@@ -134,7 +135,7 @@ def test_a_page_that_leaves_while_it_asks_leaves_the_turn_to_the_next(
             page.wait_for_timeout(50)
     assert len(held) == 1
     page.goto("about:blank")
-    context.unroute("**/oidc/again?*", held.append)
+    context.unroute("**/oidc/again?*", hold)
     page.goto(f"{console.url}/audit")
     expect(page.locator("#connection")).to_contain_text("<b>it is away", timeout=10_000)
     assert doubted.requests == 1

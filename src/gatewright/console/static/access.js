@@ -13,3 +13,6 @@ document.getElementById("grid").addEventListener("keydown", (event) => {
   event.preventDefault(); // the page does not scroll away under it
   next?.focus();
 });
+
+// Where the cell is that is open: on a narrow screen it stands beside what is in sight.
+document.querySelector("a.cell[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -4,16 +4,17 @@
 const [AFTER, TRIES, DONE, WHY] = ["confirm-after", "confirm-tries", "confirmed", "unconfirmed"];
 const [PAUSE_MS, LONGEST_PAUSE_MS, LOOK_MS] = [20_000, 900_000, 1000];
 
-let leaves = false; // what is fetched then fails, which says nothing of the issuer
-window.addEventListener("pagehide", () => (leaves = true));
-window.addEventListener("pageshow", () => (leaves = false));
-
+const later = () => new Promise((resolve) => window.setTimeout(resolve, LOOK_MS));
 const number = (name) => Number(window.localStorage.getItem(name)) || 0;
 
 /** Where to go, or why not: `{ url }`, `{ over: true }` for a session that is none any more, `{ why }`. */
 async function ask(here, headers) {
   const answer = await fetch(`/oidc/again?next=${encodeURIComponent(here)}`, { method: "POST", headers }).catch(() => null);
-  if (!answer) return { why: "the console cannot be reached" };
+  if (!answer) {
+    // Also what a page fetches that is being left fails so: it says nothing of the issuer, and is not there any more a moment later.
+    await later();
+    return { why: "the console cannot be reached" };
+  }
   const said = await answer.json().catch(() => ({}));
   if (answer.ok) return said;
   if (answer.status === 401 || said.code === "csrf") return { over: true };
@@ -29,7 +30,6 @@ function attempt(here, headers) {
     if (!lock || (now < number(AFTER) && number(AFTER) <= now + LONGEST_PAUSE_MS)) return null;
     const said = await ask(here, headers());
     if (said.over) return said;
-    if (leaves) return null;
     const tries = number(TRIES);
     window.localStorage.setItem(TRIES, String(tries + 1));
     window.localStorage.setItem(AFTER, String(Date.now() + Math.min(PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)));
@@ -61,6 +61,6 @@ window.consoleConfirm = async (here, headers, writes, say) => {
       const last = why ? `The issuer has not confirmed who you are: ${why}.` : "The issuer is asked who you are.";
       say(`${last} Nothing can be done here meanwhile; it is asked again from time to time.`);
     }
-    await new Promise((resolve) => window.setTimeout(resolve, LOOK_MS));
+    await later();
   }
 };

@@ -44,17 +44,25 @@ function places() {
   const found = [];
   for (const one of document.querySelectorAll(BUTTONS)) {
     const at = one.getBoundingClientRect();
-    if (at.width && at.bottom > 0 && at.top < window.innerHeight) found.push({ at, what: press(one) });
+    if (at.width && at.bottom > 0 && at.top < window.innerHeight) found.push({ at, what: press(one), dialog: one.closest("dialog") });
   }
   return found;
 }
 
-/** Whether another button was there a moment ago. */
-function isOther(what, x, y) {
-  const here = ({ at }) => x >= at.left && x <= at.right && y >= at.top && y <= at.bottom;
+/** Whether another button was there a moment ago: on the page, or in the same dialog, which somebody has opened. */
+function isOther(one, x, y) {
+  const [what, dialog, now] = [press(one), one.closest("dialog"), performance.now()];
+  const here = ({ at, ...was }) => was.dialog === dialog && x >= at.left && x <= at.right && y >= at.top && y <= at.bottom;
   return moves.some(({ from, since }) => {
-    const under = performance.now() - since < LOOK_MS ? from.filter(here) : [];
-    return under.length > 0 && under.every((one) => one.what !== what);
+    const under = now - since < LOOK_MS ? from.filter(here) : [];
+    return under.length > 0 && under.every((was) => was.what !== what);
+  });
+}
+
+function haveMoved() {
+  return [...document.querySelectorAll(BUTTONS)].some((one) => {
+    const at = one.getBoundingClientRect();
+    return at.width && isOther(one, at.left + at.width / 2, at.top + at.height / 2);
   });
 }
 
@@ -79,9 +87,13 @@ document.addEventListener("htmx:after:swap", (event) => {
   seen.delete(event.detail.ctx);
   const now = performance.now();
   moves = [...moves.filter(({ since }) => now - since < LOOK_MS), { from: before.places, since: now }];
+  let isFresh = false;
   for (const [way, what] of presses()) {
     if (!what || what === before.presses.get(way)) continue;
-    fresh.set(way, { what, since: performance.now() });
+    fresh.set(way, { what, since: now });
+    isFresh = true;
+  }
+  if (isFresh || haveMoved()) {
     document.body.toggleAttribute("data-fresh", true);
     window.clearTimeout(timer);
     timer = window.setTimeout(() => document.body.removeAttribute("data-fresh"), LOOK_MS);
@@ -101,7 +113,7 @@ document.addEventListener(
     const way = !event.isTrusted ? `key ${one.dataset.key}` : event.detail ? "pointer" : "focus";
     const found = fresh.get(way);
     const isFresh = found && performance.now() - found.since < LOOK_MS && found.what === (way === "focus" ? meaning(one) : press(one));
-    if (!isFresh && !(way === "pointer" && isOther(press(one), event.clientX, event.clientY))) return;
+    if (!isFresh && !(way === "pointer" && isOther(one, event.clientX, event.clientY))) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     // What somebody types behind a key that did nothing is no row of keys.
