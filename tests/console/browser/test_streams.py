@@ -186,7 +186,7 @@ def test_a_page_that_sleeps_with_the_stream_keeps_nobody_from_hearing(
     expect(second.locator("body[data-listens]")).to_have_count(1)
     browser = context.new_cdp_session(first)
     browser.send("Page.setWebLifecycleState", {"state": "frozen"})
-    with console.calling("demo__write_note", name="a", text="hello"):
+    with console.calling("demo__write_note", name="asleep", text="hello"):
         expect(second.locator("#sum")).to_contain_text("1 waiting")
         browser.send("Page.setWebLifecycleState", {"state": "active"})
         expect(first.locator("#sum")).to_contain_text("1 waiting")
@@ -219,7 +219,7 @@ def test_without_locks_a_page_that_nobody_sees_takes_no_connection(
         if not ended:
             page.wait_for_timeout(50)
     assert (len(streams), len(ended)) == (1, 1)
-    with console.calling("demo__write_note", name="a", text="hello"):
+    with console.calling("demo__write_note", name="unseen", text="hello"):
         page.wait_for_timeout(500)
         page.evaluate("window.sees(false)")
         expect(page.locator("#sum")).to_contain_text("1 waiting")

@@ -39,61 +39,27 @@ function presses() {
   return found;
 }
 
-/** Where each button is, and what a press there would do: a finger is nowhere before it presses, and a pointer may be on its way. */
-function places() {
-  const found = [];
-  for (const one of document.querySelectorAll(BUTTONS)) {
-    const at = one.getBoundingClientRect();
-    if (at.width && at.bottom > 0 && at.top < window.innerHeight) found.push({ at, what: press(one), dialog: one.closest("dialog") });
-  }
-  return found;
-}
-
-/** Whether another button was there a moment ago: on the page, or in the same dialog, which somebody has opened. */
-function isOther(one, x, y) {
-  const [what, dialog, now] = [press(one), one.closest("dialog"), performance.now()];
-  const here = ({ at, ...was }) => was.dialog === dialog && x >= at.left && x <= at.right && y >= at.top && y <= at.bottom;
-  return moves.some(({ from, since }) => {
-    const under = now - since < LOOK_MS ? from.filter(here) : [];
-    return under.length > 0 && under.every((was) => was.what !== what);
-  });
-}
-
-function haveMoved() {
-  return [...document.querySelectorAll(BUTTONS)].some((one) => {
-    const at = one.getBoundingClientRect();
-    return at.width && isOther(one, at.left + at.width / 2, at.top + at.height / 2);
-  });
-}
-
 // -- what has just come
 
 const seen = new WeakMap(); // of a swap: what could be pressed, and where somebody wrote, before it
 const fresh = new Map(); // by way: what a press would do that could not be done before, and since when
 let quiet = 0; // until when keys do nothing
 let timer = 0;
-let moves = []; // where buttons were before each of the last swaps
 
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;
   const [source, writing] = [ctx.sourceElement, document.activeElement?.closest(FIELDS)];
   const sent = source === document.body || (source !== ctx.target && source.contains(writing)); // what was written there is what is answered
-  seen.set(ctx, { presses: presses(), places: places(), writing: sent ? null : writing });
+  seen.set(ctx, { presses: presses(), writing: sent ? null : writing });
 });
 
 document.addEventListener("htmx:after:swap", (event) => {
   const before = seen.get(event.detail.ctx);
   if (!before) return;
   seen.delete(event.detail.ctx);
-  const now = performance.now();
-  moves = [...moves.filter(({ since }) => now - since < LOOK_MS), { from: before.places, since: now }];
-  let isFresh = false;
   for (const [way, what] of presses()) {
     if (!what || what === before.presses.get(way)) continue;
-    fresh.set(way, { what, since: now });
-    isFresh = true;
-  }
-  if (isFresh || haveMoved()) {
+    fresh.set(way, { what, since: performance.now() });
     document.body.toggleAttribute("data-fresh", true);
     window.clearTimeout(timer);
     timer = window.setTimeout(() => document.body.removeAttribute("data-fresh"), LOOK_MS);
@@ -112,8 +78,7 @@ document.addEventListener(
     // `console.js` clicks for a key; Enter and the space bar press what has the focus, or the button of the form around it.
     const way = !event.isTrusted ? `key ${one.dataset.key}` : event.detail ? "pointer" : "focus";
     const found = fresh.get(way);
-    const isFresh = found && performance.now() - found.since < LOOK_MS && found.what === (way === "focus" ? meaning(one) : press(one));
-    if (!isFresh && !(way === "pointer" && isOther(one, event.clientX, event.clientY))) return;
+    if (!found || performance.now() - found.since >= LOOK_MS || found.what !== (way === "focus" ? meaning(one) : press(one))) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     // What somebody types behind a key that did nothing is no row of keys.
