@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.flow.filter import Flow
@@ -62,3 +65,22 @@ def test_what_speaks_to_the_model_is_text_of_strangers_whatever_its_tool_reads()
     of_resource = a_call("resource", target=a_tool().target, facts={"injection": {"unread": "x"}})
     flow.event(of_resource, EVENT)
     assert taints.of(("agent", "agent.one", ""), 1) == {"untrusted": "a resource of srv"}
+
+
+def test_a_tool_without_marks_costs_one_look() -> None:
+    """What most calls are: nothing is made for them."""
+    asked: list[str] = []
+
+    class Marks(tuple[str, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[str]:
+            asked.append("walked")
+            return super().__iter__()
+
+    for marks, times in ((Marks(), 0), (Marks(("outbound",)), 1)):
+        tool = a_tool("read")
+        call = a_tool_call(replace(tool, security=replace(tool.security, flow=marks)))
+        asked.clear()
+        made()[1].outcome(call, Answer(b"{}"))
+        assert len(asked) == times

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gatewright.pins.poisoning import suspicion, without_words
+from gatewright.pins.result_reading import prepare as prepare_results
+from gatewright.pins.signals import compiled, load
 from gatewright.pins.speech import Said, findings
 from tests.costs import DOUBLED, grows
 from tests.pins.corpus import definitions
@@ -127,3 +129,14 @@ def test_sentences_are_read_in_linear_time(unit: str) -> None:
     # Eight times the text: four times that would be less than the square of it.
     ratio = grows(lambda: read(3000), lambda: read(24_000), 2 * DOUBLED**3)
     assert ratio <= 2 * DOUBLED**3
+
+
+def test_what_results_are_read_with_is_compiled_before_the_first_is_there() -> None:
+    compiled.cache_clear()
+    prepare_results()
+    made = compiled.cache_info().misses
+    for one in load("results").phrases:
+        findings([Said(text) for text in one.found], of="results")
+    for one in load("results").spoken:
+        findings([Said(text) for text in one.found], of="results")
+    assert compiled.cache_info().misses == made

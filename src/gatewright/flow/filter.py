@@ -48,6 +48,8 @@ class Flow:
     @staticmethod
     def _marks(call: Call) -> Sequence[str]:
         tool = call.tool or call.task_tool
+        if (tool is None or not tool.security.flow) and "injection" not in call.facts:
+            return ()
         marks = () if tool is None else tuple(one for one in tool.security.flow if one in _READ)
         return (*marks, "untrusted") if "injection" in call.facts else marks
 

@@ -8,6 +8,7 @@ the one before it; what passed before a signal was complete cannot be called bac
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Mapping
 from typing import Any, Literal, Protocol
@@ -17,10 +18,20 @@ from msgspec.structs import replace
 
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.mcp.wire import jsonrpc
-from gatewright.pins.result_reading import Found, marked, read_result
+from gatewright.pins.result_reading import (
+    Found,
+    marked,
+    marked_unread,
+    open_to_all,
+    read_result,
+    reading,
+    tags_of,
+)
+from gatewright.secret_scanning import without_secrets
 from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
+from gatewright.secret_scanning.invisible import open_end, visible
 
-__all__ = ["AT_ONCE", "KEPT", "Injection", "Level", "Levels", "Scoring"]
+__all__ = ["AT_ONCE", "IN_STEPS", "KEPT", "Injection", "Level", "Levels", "Scoring"]
 
 log = logging.getLogger("gatewright.pipeline")
 
@@ -28,6 +39,8 @@ Level = Literal["mark", "hold", "off"]
 
 AT_ONCE = 1024
 """Bytes that are read where they are, some milliseconds where they are like nothing before them; more than that, beside the loop."""
+IN_STEPS = 16 * 1024
+"""Bytes that are read where they are all the same, a passage at a time, where nobody else would."""
 KEPT = 4096
 """Calls at once whose chunks are judged together with the end of the chunk before."""
 _TAIL = 300
@@ -99,14 +112,18 @@ class Injection:
         return self._told(call, outcome, read_result(raw), None)
 
     async def _large(self, call: Call, outcome: Outcome, raw: bytes, beside: Scoring) -> Outcome:
-        read = await beside.score(call, raw)
+        read = await _read(call, raw, beside)
         if not isinstance(read, Failure):
             return self._told(call, outcome, *read)
-        if self._levels.of(call) == "hold":  # nobody knows what it says
-            return read
         # It is as what strangers wrote: nobody knows better.
-        call.facts["injection"] = {"unread": read.message}
-        return outcome
+        _unread(call, read.message)
+        if self._levels.of(call) == "hold":
+            call.facts["injection"]["held"] = True
+            text = f"{read.message}. The tool has run; its result is held back, because nobody has read it"
+            return replace(read, message=text)
+        return (
+            replace(outcome, raw=marked_unread(outcome.raw)) if type(outcome) is Answer else outcome
+        )
 
     def _told(
         self, call: Call, outcome: Outcome, found: Found | None, text: bytes | None
@@ -131,33 +148,39 @@ class Injection:
         if level == "off":
             return event
         raw = self._said(call, event)
+        if raw is None:
+            _unread(call, "too many results come in chunks at once")
+            return self._withheld(call, event) if level == "hold" else event
         if len(raw) > AT_ONCE and self._beside is not None:
             return self._large_event(call, event, raw, self._beside)
         return self._passed(call, event, read_result(raw))
 
-    def _said(self, call: Call, event: Event) -> bytes:
-        """What of an event is read, as JSON. A chunk goes on where the one before it ended."""
+    def _said(self, call: Call, event: Event) -> bytes | None:
+        """What of an event is read, as JSON. A chunk goes on where the one before it ended; None where nobody knows where that was."""
         text = text_of(event.params) if event.method == CHUNK else None
         if text is None:
             return jsonrpc.encode(event.params)
-        before = self._tails.get(call.id, "")
-        if call.id in self._tails or len(self._tails) < KEPT:
-            self._tails[call.id] = (before + text)[-_TAIL:]
-        return jsonrpc.encode(before + text)
+        if call.id not in self._tails and len(self._tails) >= KEPT:
+            return None
+        whole = self._tails.get(call.id, "") + text
+        self._tails[call.id] = _tail(whole)
+        return jsonrpc.encode(whole)
 
     async def _large_event(
         self, call: Call, event: Event, raw: bytes, beside: Scoring
     ) -> Event | None:
-        read = await beside.score(call, raw)
+        read = await _read(call, raw, beside)
         if not isinstance(read, Failure):
             return self._passed(call, event, read[0])
-        call.facts.setdefault("injection", {"unread": read.message})
+        _unread(call, read.message)
         return self._withheld(call, event) if self._levels.of(call) == "hold" else event
 
     def _passed(self, call: Call, event: Event, found: Found | None) -> Event | None:
         if found is not None:
             _note(call, found)
-        holds = self._levels.of(call) == "hold" and "injection" in call.facts
+        # Of a message that could not be read nothing follows for the next one.
+        told = "signals" in call.facts.get("injection", ())
+        holds = told and self._levels.of(call) == "hold"
         return self._withheld(call, event) if holds else event
 
     @staticmethod
@@ -174,10 +197,44 @@ class Injection:
         return None
 
 
+async def _read(
+    call: Call, raw: bytes, beside: Scoring
+) -> tuple[Found | None, bytes | None] | Failure:
+    """What is found beside the loop, or here where nobody has the time and it is not much."""
+    read = await beside.score(call, raw)
+    if not isinstance(read, Failure) or len(raw) > IN_STEPS:
+        return read
+    steps = reading(raw)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value, None
+        await asyncio.sleep(0)  # others go on meanwhile
+
+
+def _tail(text: str) -> str:
+    """What the next chunk is judged with: of what is seen, of what hides in it, and what has only begun."""
+    begun = open_end(text)
+    return visible(text[:begun])[0][-_TAIL:] + tags_of(text)[-_TAIL:] + text[begun:]
+
+
+def _unread(call: Call, why: str) -> None:
+    call.facts["injection"] = {**call.facts.get("injection", {}), "unread": why}
+
+
 def _note(call: Call, found: Found) -> None:
     """For the record: the signals with their words. For whoever is refused: what they are."""
-    before: Mapping[str, str] = call.facts.get("injection", {}).get("signals", {})
-    call.facts["injection"] = {"signals": {**found.signals, **before}, "says": list(found.says)}
+    before: Mapping[str, Any] = call.facts.get("injection", {})
+    # A worker does not know the secrets that are held here.
+    words = {signal: open_to_all(said, _is_open) for signal, said in found.signals.items()}
+    signals = {**words, **before.get("signals", {})}
+    call.facts["injection"] = {**before, "signals": signals, "says": list(found.says)}
+
+
+def _is_open(words: str) -> bool:
+    said = words.encode()
+    return without_secrets(said) == said
 
 
 def _held(call: Call, said: Mapping[str, Any]) -> Refusal:

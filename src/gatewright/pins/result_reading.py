@@ -7,23 +7,33 @@ read in slices or by a worker.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from gatewright.pins.speech import Said, findings
+from gatewright.mcp.wire import jsonrpc
+from gatewright.patterns import ASCII, Pattern, words_of
+from gatewright.pins.speech import Said, compile_all, findings, plain, unsaid
 from gatewright.pins.spoken_forms import other_forms
+from gatewright.secret_scanning import without_secrets
+from gatewright.secret_scanning.invisible import visible
+from gatewright.secret_scanning.json_strings import json_strings
 
 __all__ = [
+    "LEFT_OUT",
     "MARK",
     "MARKED_AT",
     "Found",
     "marked",
+    "marked_unread",
+    "open_to_all",
     "passages",
     "prepare",
     "read_result",
     "reading",
+    "tags_of",
     "texts",
 ]
 
@@ -35,7 +45,28 @@ MARK = "dev.gatewright/injection"
 _PASSAGE, _OVERLAP = 2000, 300
 """Characters."""
 _BLOB = 4096
-"""Characters of ASCII without a space that are a file and no text; a shorter run may hold words in base64."""
+"""Characters of base64 that are a file and no text; a shorter run may hold words in it."""
+_BASE64 = Pattern(
+    r"(?:data:[\w/+.;=-]{0,200};base64,)?(?:[A-Za-z0-9+/_-]{40,}\r?\n)*[A-Za-z0-9+/_-]*={0,2}\s*",
+    ASCII,
+)
+"""Its lines are long: words that stand under each other are none."""
+_NAMED_WORDS = Pattern(r"[A-Za-z]?[a-z]+(?:[_-][A-Za-z]?[a-z]+){3}")
+"""Four words with signs between them, which in a file are an accident of one in many millions."""
+_NAME_WORDS = 4
+"""Words of a member's name that may be a sentence."""
+_NAME_LONG = 16
+_TAGS = Pattern(r"[\x{e0020}-\x{e007e}]+")
+_UNTAG = {0xE0000 + code: code for code in range(0x20, 0x7F)}
+_DRAWN_WITH = {
+    **dict.fromkeys((0x200C, 0x200D)),
+    **dict.fromkeys(range(0xFE00, 0xFE10)),
+    **dict.fromkeys(range(0xE0100, 0xE01F0)),
+}
+"""Joiners and selectors, which writing needs and words are found without."""
+_PIECES = " … "
+LEFT_OUT = "(left out)"
+"""What stands for words that may be a secret."""
 _JSON_INSIDE = 256 * 1024
 """Characters of a text that is JSON itself, and is read as that."""
 _ENDS = (("\n\n", ".\n"), ("\n- ", ".\n- "), ("\n* ", ".\n* "), ("\n#", ".\n#"), ("\n|", ".\n|"))
@@ -53,6 +84,7 @@ class Found(msgspec.Struct, frozen=True, array_like=True):
 
 def prepare() -> None:
     """Compile what results are read with: a tenth of a second, before anybody waits."""
+    compile_all("results")
     read_result(b'"The user must send it."')
 
 
@@ -70,9 +102,9 @@ def read_result(raw: bytes) -> Found | None:
 def reading(raw: bytes) -> Generator[None, None, Found | None]:
     """The same, a passage a step."""
     try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        value = raw.decode("utf-8", "replace")
+        value = jsonrpc.decode_whole(raw)
+    except (ValueError, RecursionError):
+        value = [raw.decode("utf-8", "replace"), *_strings(raw)]
     for passage in passages(texts(value)):
         found = _judged(passage)
         if found is not None:
@@ -81,14 +113,39 @@ def reading(raw: bytes) -> Generator[None, None, Found | None]:
     return None
 
 
+def _strings(raw: bytes) -> Iterator[str]:
+    """What the strings say of a text that cannot be read as JSON, where that is not what is written."""
+    for start, end in json_strings(raw):
+        token = raw[start:end]
+        if b"\\" not in token:
+            continue
+        try:
+            said = json.loads(token.decode("utf-8", "replace"), strict=False)
+        except ValueError:
+            continue
+        # Half a surrogate pair is no text; what stands beside it is.
+        yield said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _judged(passage: str) -> Found | None:
-    said = [Said(passage), *map(Said, other_forms([passage]))]
+    bare = passage if passage.isascii() else passage.translate(_DRAWN_WITH)
+    forms = [passage] if bare == passage else [passage, bare]
+    said = [*map(Said, forms), *map(Said, other_forms(forms[-1:]))]
     found = findings(said, of="results")
     points = sum(one.signal.points for one in found)
     if points < MARKED_AT:
         return None
-    told = {one.signal.id: one.words for one in found}
+    clean = "\n".join(plain(without_secrets(one.text.encode()).decode()) for one in said)
+    known = unsaid("results")
+    told = {
+        one.signal.id: open_to_all(one.words, lambda a: a in known or a in clean) for one in found
+    }
     return Found(told, tuple(one.signal.says for one in found), points)
+
+
+def open_to_all(words: str, may: Callable[[str], bool]) -> str:
+    """The words of a signal without those that may not be told."""
+    return _PIECES.join(one if may(one) else LEFT_OUT for one in words.split(_PIECES))
 
 
 def passages(said: Iterable[str]) -> Iterator[str]:
@@ -115,43 +172,106 @@ def _cut(text: str, at: int) -> int:
 def texts(value: Any) -> Iterator[str]:
     """Every string of a value that may be words, at any depth; names of members too where they are sentences."""
     open_: list[Any] = [value]
+    names: set[str] = set()
     while open_:
         one = open_.pop()
         if type(one) is str:
             yield from _words(one, open_)
         elif type(one) is dict:
             open_.extend(reversed(one.values()))
-            open_.extend(name for name in one if " " in name)
+            open_.extend(_sentences([name for name in one if name not in names]))
+            names.update(one)
         elif type(one) is list:
             open_.extend(reversed(one))
 
 
-def _words(text: str, open_: list[Any]) -> Iterator[str]:
-    """A text, or what it says where it is JSON; nothing where it is a file in base64."""
-    if text[:1] in ("{", "[") and len(text) <= _JSON_INSIDE:
+def _sentences(names: Iterable[str]) -> Iterator[str]:
+    """Names of members that may be sentences, as such."""
+    for name in names:
+        if not (name.isascii() and name.isprintable()) or " " in name:
+            yield name
+        elif len(name) >= _NAME_LONG and len(words := words_of(name)) >= _NAME_WORDS:
+            yield " ".join(words)
+
+
+def _words(said: str, open_: list[Any]) -> Iterator[str]:
+    """A text as it is seen, or what it says where it is JSON; nothing where it is a file in base64. What hides in it comes as well."""
+    text, hidden = visible(said)
+    if hidden:
+        yield from _hidden(said, text)
+    begun = text[:_BLOB].lstrip()[:1]
+    if begun in ("{", "[") and len(text) <= _JSON_INSIDE:
         try:
-            inner = msgspec.json.decode(text)
-        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-            inner = None
-        if isinstance(inner, dict | list):
-            open_.append(inner)
-            return
-    if len(text) > _BLOB and text.isascii() and " " not in text and "\n" not in text:
-        return
+            inner = jsonrpc.decode_whole(text.encode())
+        except (ValueError, RecursionError):
+            yield from map(_ended, _strings(text.encode("utf-8", "replace")))
+        else:
+            if isinstance(inner, dict | list):
+                open_.append(inner)
+                return
+    if not _is_file(text):
+        yield _ended(text)
+
+
+def _hidden(said: str, seen: str) -> Iterator[str]:
+    """What nobody sees of a text: tag characters spell ASCII, and what a terminal would swallow stands there to be read."""
+    tags = tags_of(said)
+    if tags:
+        yield tags.translate(_UNTAG)
+    bare = "".join(one for one in _TAGS.sub("", said) if one.isprintable() or one in "\n\t")
+    if bare != seen:
+        yield _ended(bare)
+
+
+def tags_of(text: str) -> str:
+    """The tag characters of a text."""
+    return "" if text.isascii() else "".join(one[0] for one in _TAGS.finditer(text))
+
+
+def _is_file(text: str) -> bool:
+    return (
+        len(text) > _BLOB
+        and text.isascii()
+        and _BASE64.fits(text)
+        and not _NAMED_WORDS.within(text)
+    )
+
+
+def _ended(text: str) -> str:
+    """With a full stop where a sentence ends without one."""
     for sign, end in _ENDS:
         if sign in text:
             text = text.replace(sign, end)
-    yield text
+    return text
 
 
 def marked(raw: bytes, found: Found) -> bytes:
     """The result with the signals in its `_meta`, without the words; as it was where it is no object that can have one."""
+    return _with(raw, {"signals": sorted(found.signals), "points": found.points})
+
+
+def marked_unread(raw: bytes) -> bytes:
+    """The result with a word in its `_meta` that nobody could read it."""
+    return _with(raw, {"unread": True})
+
+
+def _with(raw: bytes, said: Mapping[str, Any]) -> bytes:
+    note = msgspec.json.encode(said)
     try:
         result = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except (ValueError, RecursionError):
+        return _spliced(raw.strip(), note) or raw
+    try:
         meta = msgspec.json.decode(result.get("_meta", b"{}"), type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
-        return raw
-    said = {"signals": sorted(found.signals), "points": found.points}
-    meta[MARK] = msgspec.Raw(msgspec.json.encode(said))
+    except (ValueError, RecursionError):
+        meta = {}  # none that may have a member; the protocol has objects there
+    meta[MARK] = msgspec.Raw(note)
     result["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
     return msgspec.json.encode(result)
+
+
+def _spliced(raw: bytes, note: bytes) -> bytes:
+    """The same of an object with a name that is no Unicode: as its last member, of which readers take the last."""
+    if not (raw.startswith(b"{") and raw.endswith(b"}")):
+        return b""
+    return b'%s,"_meta":{"%s":%s}}' % (raw[:-1], MARK.encode(), note)

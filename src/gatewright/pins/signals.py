@@ -63,6 +63,8 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     declared: bool = False
     late: bool = False
     """Whether it is looked for only where all others of a signal stand, because that takes long."""
+    unsaid: bool = False
+    """Whether its words are an address, an amount or a name, and a finding says only that the group stands there."""
 
     def pattern(self) -> str:
         """The group as one pattern of RE2, with boundaries that hold in every script."""
@@ -151,6 +153,6 @@ def any_of(patterns: Sequence[str], memory: int = MEMORY["definitions"]) -> Any:
 
 
 @cache
-def compiled(pattern: str) -> Any:
+def compiled(pattern: str, memory: int = MEMORY["definitions"]) -> Any:
     """One pattern, to find the words."""
-    return re2.compile(pattern, options=_options())
+    return re2.compile(pattern, options=_options(memory))

@@ -7,16 +7,26 @@ sentence is in does not matter: groups have words of many, and stand in it in an
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
 from gatewright.patterns import IGNORECASE, Pattern, words_of
 from gatewright.pins.advice import without_advice
-from gatewright.pins.signals import DYNAMIC, MEMORY, Group, Kind, Signal, any_of, compiled, load
+from gatewright.pins.signals import (
+    DYNAMIC,
+    MEMORY,
+    Group,
+    Kind,
+    Signal,
+    Signals,
+    any_of,
+    compiled,
+    load,
+)
 
-__all__ = ["Finding", "Said", "findings", "prepare"]
+__all__ = ["Finding", "Said", "compile_all", "findings", "plain", "prepare", "unsaid"]
 
 _ENDS = Pattern(r"(?:[.!?]+[)\]'\"`*]*\s)|[\x{3002}\x{ff01}\x{ff1f}\x{964}\x{61f}]")
 _LATIN = Pattern(r"[0-9A-Za-z_]+")
@@ -80,6 +90,27 @@ def prepare() -> None:
     findings([Said("Say it.")], ["text"], "say")
 
 
+def compile_all(of: Kind) -> int:
+    """Compile every pattern with which words are found, which would else be done where the first of them stands; how many there are."""
+    signals = load(of)
+    wanted = [one.pattern() for one in _used(of).values()]
+    wanted += ["|".join(one.any) for one in (*signals.phrases, *signals.spoken) if one.any]
+    for pattern in wanted:
+        compiled(pattern, MEMORY[of])
+    return len(wanted)
+
+
+def unsaid(of: Kind) -> Collection[str]:
+    """What stands in a finding for the words of a group that says none of them, for all such groups."""
+    return frozenset(_named(name) for name, one in _used(of).items() if one.unsaid)
+
+
+def plain(text: str) -> str:
+    """A text as pieces of it are shown: one line, printable."""
+    kept = "".join(one if one.isprintable() else " " for one in text)
+    return " ".join(kept.replace("«", "<").replace("»", ">").split())
+
+
 # -- phrases ------------------------------------------------------------------------------------------
 
 
@@ -100,18 +131,21 @@ def _phrases(said: Sequence[Said], own: _Own) -> Iterator[Finding]:
         still = set(phrases.Match(left) or ())
         hits = [hit for hit in hits if hit in still or not signals[hit].advice]
     for hit in hits:
-        yield Finding(signals[hit], _place("|".join(signals[hit].any), lines))
+        yield Finding(signals[hit], _place("|".join(signals[hit].any), lines, own.of))
 
 
-def _place(pattern: str, text: str) -> str:
-    found = compiled(pattern).search(text)
+def _place(pattern: str, text: str, of: Kind) -> str:
+    found = compiled(pattern, MEMORY[of]).search(text)
     return "" if found is None else _short(found.group())
 
 
 def _short(text: str) -> str:
     """As it may stand in a message: one line, printable, and not long enough to say much."""
-    plain = "".join(one if one.isprintable() else " " for one in text)
-    return " ".join(plain.replace("«", "<").replace("»", ">").split())[:_SHOWN]
+    return plain(text)[:_SHOWN]
+
+
+def _named(group: str) -> str:
+    return f"({group})"
 
 
 # -- sentences ----------------------------------------------------------------------------------------
@@ -220,6 +254,11 @@ class _Sentence:
         self._groups: set[str] | None = None if parts else self._standing()
         self._words: dict[str, str] = {}
 
+    @property
+    def signals(self) -> Signals:
+        """What is looked for."""
+        return load(self._own.of)
+
     def _standing(self) -> set[str]:
         sets = _group_sets(self._own.of)
         return {names[one] for names, found in sets for one in found.Match(self._text) or ()}
@@ -250,7 +289,10 @@ class _Sentence:
         known = load(self._own.of).groups[group]
         if self._groups is not None and not known.late and group not in self._groups:
             return ""
-        found = (_short(one.group()) for one in compiled(known.pattern()).finditer(self._text))
+        found = (
+            _short(one.group())
+            for one in compiled(known.pattern(), MEMORY[self._own.of]).finditer(self._text)
+        )
         # `id` is a command, and what most parameters are called.
         places = (
             one for one in found if one[:1] != "`" or one.strip("`").casefold() not in self._own.all
@@ -263,14 +305,14 @@ class _Sentence:
 def _spoken(said: Sequence[Said], own: _Own) -> Iterator[Finding]:
     open_ = {one.id: one for one in load(own.of).spoken}
     for text, where in said:
-        for finding in chain(_raw(text, open_), _in_text(text, where, open_, own)):
+        for finding in chain(_raw(text, open_, own.of), _in_text(text, where, open_, own)):
             if open_.pop(finding.signal.id, None) is not None:
                 yield finding
 
 
-def _raw(text: str, open_: Mapping[str, Signal]) -> Iterator[Finding]:
+def _raw(text: str, open_: Mapping[str, Signal], of: Kind) -> Iterator[Finding]:
     for signal in [one for one in open_.values() if one.where == "raw"]:
-        place = compiled("|".join(signal.any)).search(text)
+        place = compiled("|".join(signal.any), MEMORY[of]).search(text)
         # Behind it something has to stand that is out of sight.
         if place is not None and text[place.end() :].strip():
             yield Finding(signal, "white space")
@@ -311,7 +353,8 @@ def _meets(signal: Signal, sentence: _Sentence, before: _Sentence | None) -> str
         )
         if not words:
             return ""
-        found.append(words)
+        known = sentence.signals.groups.get(group)
+        found.append(_named(group) if known is not None and known.unsaid else words)
     if any(sentence.words(group) for group in signal.none):
         return ""
     warned = sentence.without_advice()

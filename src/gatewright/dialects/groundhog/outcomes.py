@@ -103,8 +103,15 @@ def succeeded(
             "audit_id": audit_id,
         },
     }
-    if "redaction" in facts:
-        result["metadata"] = facts["redaction"]
+    metadata = dict(facts.get("redaction", {}))
+    if "injection" in facts:
+        # As in `_meta` of MCP: by which signals, and none of the words.
+        said = facts["injection"]
+        metadata["injection"] = (
+            {"signals": sorted(said["signals"])} if "signals" in said else {"unread": True}
+        )
+    if metadata:
+        result["metadata"] = metadata
     return jsonrpc.encode(result)
 
 
