@@ -161,6 +161,21 @@ def test_success_has_the_members_of_the_specification_and_no_others() -> None:
 
 
 @pytest.mark.parametrize(
+    ("fact", "told"),
+    [
+        ({"signals": {"b": "words", "a": "more"}, "says": ["it"]}, {"signals": ["a", "b"]}),
+        ({"unread": "too many wait"}, {"unread": True}),
+    ],
+)
+def test_what_speaks_to_the_model_is_told_beside_what_was_taken_out(
+    fact: dict[str, Any], told: dict[str, Any]
+) -> None:
+    facts = {"injection": fact, "redaction": {"original_size": 2}}
+    said = json.loads(succeeded(answer({}), "t", facts, "e", "a"))
+    assert said["metadata"] == {"original_size": 2, "injection": told}
+
+
+@pytest.mark.parametrize(
     ("result", "data"),
     [
         (
