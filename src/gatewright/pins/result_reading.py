@@ -104,7 +104,7 @@ def reading(raw: bytes) -> Generator[None, None, Found | None]:
     try:
         value = jsonrpc.decode_whole(raw)
     except (ValueError, RecursionError):
-        value = [raw.decode("utf-8", "replace"), *_strings(raw)]
+        value = raw.decode("utf-8", "replace")
     for passage in passages(texts(value)):
         found = _judged(passage)
         if found is not None:
@@ -199,18 +199,36 @@ def _words(said: str, open_: list[Any]) -> Iterator[str]:
     text, hidden = visible(said)
     if hidden:
         yield from _hidden(said, text)
-    begun = text[:_BLOB].lstrip()[:1]
-    if begun in ("{", "[") and len(text) <= _JSON_INSIDE:
-        try:
-            inner = jsonrpc.decode_whole(text.encode())
-        except (ValueError, RecursionError):
-            yield from map(_ended, _strings(text.encode("utf-8", "replace")))
-        else:
-            if isinstance(inner, dict | list):
-                open_.append(inner)
-                return
-    if not _is_file(text):
+    if text[:_BLOB].lstrip()[:1] in ("{", "[", '"'):
+        inner = _inside(text)
+        if inner is not None:
+            open_.append(inner)
+            return
+        for one in _strings(text.encode()):
+            yield from _seen(one)
+    if len(text) <= _BLOB or not text.isascii() or not _BASE64.fits(text):
         yield _ended(text)
+    elif _NAMED_WORDS.within(text):
+        yield text.replace("_", " ").replace("-", " ")
+
+
+def _inside(text: str) -> Any:
+    """What a text says that is JSON; None for others, and for a long one, whose strings are read as they come."""
+    if len(text) > _JSON_INSIDE:
+        return None
+    try:
+        inner = jsonrpc.decode_whole(text.encode())
+    except (ValueError, RecursionError):
+        return None
+    return inner if isinstance(inner, dict | list | str) else None
+
+
+def _seen(said: str) -> Iterator[str]:
+    """A text as it is seen, and what hides in it."""
+    text, hidden = visible(said)
+    if hidden:
+        yield from _hidden(said, text)
+    yield _ended(text)
 
 
 def _hidden(said: str, seen: str) -> Iterator[str]:
@@ -226,15 +244,6 @@ def _hidden(said: str, seen: str) -> Iterator[str]:
 def tags_of(text: str) -> str:
     """The tag characters of a text."""
     return "" if text.isascii() else "".join(one[0] for one in _TAGS.finditer(text))
-
-
-def _is_file(text: str) -> bool:
-    return (
-        len(text) > _BLOB
-        and text.isascii()
-        and _BASE64.fits(text)
-        and not _NAMED_WORDS.within(text)
-    )
 
 
 def _ended(text: str) -> str:
