@@ -28,9 +28,12 @@ from gatewright.call import (
 )
 from gatewright.call_policy import OUTCOMES, UNCLEANED, Dispatch, Judge, Policy, refused
 from gatewright.gate_waits import GateWaits, Present
+from gatewright.kernel_ends import after, broken, settled, unrecorded, unsettled
 from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
+from gatewright.prepared import Going, PreparedCalls, Recorder
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
+from gatewright.standing import Standing
 from gatewright.transport.slices import begun
 
 __all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
@@ -96,6 +99,8 @@ class Hooks(NamedTuple):
     ended: tuple[Ended, ...] = ()
     meant: tuple[Callable[[Call], Call], ...] = ()
     """As which call a call goes on, before anything else happens to it; one that is rehearsed, too."""
+    stands: tuple[Callable[[Call], Standing | None], ...] = ()
+    """For which calls `around`, `sent` and `meant` do nothing (`standing.Stands`); of hooks without any, for none."""
 
     @staticmethod
     def of(*parts: Hooks) -> Hooks:
@@ -105,7 +110,16 @@ class Hooks(NamedTuple):
             tuple(one for part in parts for one in part.sent),
             tuple(one for part in parts for one in part.ended),
             tuple(one for part in parts for one in part.meant),
+            tuple(one for part in parts for one in part._standing()),
         )
+
+    def _standing(self) -> tuple[Callable[[Call], Standing | None], ...]:
+        acts = self.around or self.sent or self.meant
+        return self.stands or ((_acts,) if acts else ())
+
+
+def _acts(call: Call) -> None:
+    """Of hooks that do not say when they do nothing."""
 
 
 NO_HOOKS = Hooks()
@@ -146,50 +160,6 @@ class _Running(FilteredBack, eq=False, kw_only=True):
         return outcome
 
 
-def _unrecorded(call: Call, problem: Exception) -> Refusal:
-    """The end of a call that cannot be recorded."""
-    if isinstance(problem, Unrecorded):
-        return Refusal("audit_unavailable", str(problem))
-    log.error("the record of call %s broke", call.id, exc_info=problem)
-    return Refusal("audit_unavailable", "the audit trail is broken; see the gateway's log")
-
-
-def _broken(call: Call, problem: Exception) -> Outcome:
-    """The end of a call that broke something."""
-    if isinstance(problem, Unrecorded):
-        return Refusal("audit_unavailable", str(problem))
-    log.error("call %s broke the kernel", call.id, exc_info=problem)
-    return UNCLEANED
-
-
-def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
-    """What is said in place of an outcome: where the call may have been carried out, that goes for it, too."""
-    ran = type(outcome) is Answer or outcome.once
-    return marked(call, instead) if ran else instead
-
-
-async def _settled(waits: Awaitable[None], call: Call, outcome: Outcome) -> Outcome:
-    """What its caller sees of a call, once its end is recorded."""
-    try:
-        await waits
-    except Exception as problem:  # noqa: BLE001 - it may not have lasted
-        return _after(call, outcome, _unrecorded(call, problem))
-    return outcome
-
-
-async def _unsettled(trail: Trail) -> Unrecorded | None:
-    """Wait for the record of a call that was cancelled: why there is none, or None."""
-    try:
-        waits = trail.settled()
-        if waits is not None:
-            await waits
-    except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
-        return (
-            problem if isinstance(problem, Unrecorded) else Unrecorded("the audit trail is broken")
-        )
-    return None
-
-
 class Kernel:
     """Gates, dispatch, filters and record, in this order, for every call."""
 
@@ -205,6 +175,7 @@ class Kernel:
         self._policy = self._made(gates, dispatch, filters)
         self._audit = audit
         self._forwarded: set[_Running] = set()
+        self.prepared = PreparedCalls(self, self._forwarded, self._recorder, hooks)
         self._waits = GateWaits()
         # Asking for the loop that runs costs a call of the system each time. None, outside of one, asks.
         self._loop = _running_loop()
@@ -218,9 +189,16 @@ class Kernel:
             self.handle = partial(_as_meant, meant, further=self.handle)
 
     def _made(self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]) -> Policy:
+        way = getattr(dispatch, "way", None)
         for sent in reversed(self._hooks.sent):
             dispatch = sent(dispatch)
-        return Policy(gates, dispatch, filters)
+        policy = Policy(gates, dispatch, filters)
+        policy.way = way
+        return policy
+
+    def _recorder(self, call: Call) -> Recorder | None:
+        recorder = getattr(self._audit, "recorder", None)
+        return None if recorder is None else recorder(call)
 
     @property
     def policy(self) -> Policy:
@@ -234,21 +212,23 @@ class Kernel:
         is the policy before, which is there for as long as a call of it runs."""
         before = weakref.ref(self._policy)
         self._policy = self._made(gates, dispatch, filters)
+        self.prepared.clear()
         return before
 
     async def walk(self, call: Call, back: Back) -> Outcome:
         """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task, and then once
         that is recorded: whoever takes it for the end of the call answers. Where it cannot be, its cause is `Unrecorded`."""
+        going = self.prepared.taken(call) if self.prepared.going_on else None
         try:
-            trail = self._audit.open(call)  # no record, no call
+            trail: Trail = self._audit.open(call) if going is None else going.trail  # no record, no call
         except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
-            return _unrecorded(call, problem)
+            return unrecorded(call, problem)
         outcome: Outcome = _CANCELLED  # if never resumed
-        policy, asked_once = self._policy, True
-        self.in_flight += 1
+        policy, asked_once = self._policy if going is None else going.policy, True
+        self.in_flight += going is None
         try:
             try:
-                for gate in policy.gates:
+                for gate in policy.gates if going is None else ():
                     verdict = gate(call, back)
                     if verdict is not call:  # most gates have nothing to add
                         if type(verdict) is not Call:
@@ -259,20 +239,24 @@ class Kernel:
                             asked_once = False
                         call = verdict  # what is known even if we end here
                 else:
-                    outcome = await (self._forward if asked_once else self._asked_again)(
-                        policy, call, back, trail
+                    if asked_once and call.session is not None and going is None:
+                        self.prepared.offer(policy, call)
+                    outcome = await (
+                        self._forward(policy, call, back, trail, going)
+                        if asked_once
+                        else self._asked_again(policy, call, back, trail)
                     )
             except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
-                outcome = _broken(call, problem)
+                outcome = broken(call, problem)
             finally:
                 outcome = self._end(trail, call, outcome)
             return (
                 outcome
                 if (waits := trail.settled()) is None
-                else await _settled(waits, call, outcome)
+                else await settled(waits, call, outcome)
             )
         except asyncio.CancelledError as stopped:
-            stopped.__cause__ = await _unsettled(trail)
+            stopped.__cause__ = await unsettled(trail)
             raise
         finally:
             self.in_flight -= 1
@@ -281,9 +265,9 @@ class Kernel:
         try:
             closed = trail.close(call, outcome)
         except Exception as problem:  # noqa: BLE001 - nobody may see what was not recorded
-            closed = _unrecorded(call, problem)
+            closed = unrecorded(call, problem)
         if closed is not outcome:
-            closed = _after(call, outcome, closed)
+            closed = after(call, outcome, closed)
         spent_s = trail.spent_s
         for ended in self._hooks.ended:
             ended(call, closed, spent_s)
@@ -296,7 +280,10 @@ class Kernel:
             return again
         return await self._forward(policy, again, back, trail)
 
-    async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
+    async def _forward(
+        self, policy: Policy, call: Call, back: Back, trail: Trail, going: Going | None = None
+    ) -> Outcome:
+        """Take a call to its owner, or wait for the answer to one that is there already (`going`)."""
         task, since = asyncio.current_task(self._loop), monotonic()
         running = _Running(call, back, policy.filters, policy=policy, task=task, since=since)
         outcome: Outcome = _CANCELLED
@@ -306,14 +293,16 @@ class Kernel:
             if trail.intent(call):
                 await trail.on_disk()
             running.sent = True
-            outcome = await policy.dispatch(call, running)
+            if going is not None and going.refusal is not None:
+                running.end(going.refusal)
+            outcome = await (policy.dispatch if going is None else going.came)(call, running)
             if running.late is not None or running.flaw is not None:
                 outcome = await running.finished() or outcome
         except asyncio.CancelledError:
             if running.refusal is None:
                 raise
         except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
-            outcome = _broken(call, problem)
+            outcome = broken(call, problem)
         finally:
             self._forwarded.discard(running)
             running.close()

@@ -63,7 +63,7 @@ from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.server.http_app import App
-from gatewright.mcp.server.locality import worded
+from gatewright.mcp.server.locality import worded, worded_nearby
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.server_context import ServerContext, Standing, nothing_more
 from gatewright.mcp.server.stdio import serve_stdio
@@ -200,7 +200,7 @@ class Gateway:
         witness(self.audit, self.supervisor.hub)
         self._around = [one.around(self.supervisor) for one in features]
         hooks = [one.hooks for one in self._around]
-        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(Hooks(around=(worded,)), *hooks))
+        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(Hooks(around=(worded,), stands=(worded_nearby,)), *hooks))
         acted = self.events.acted
         self.administration = Administration(self.supervisor, self.again, acted, stopped)
         inside = self._inside = Inside(

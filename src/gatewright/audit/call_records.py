@@ -45,8 +45,10 @@ __all__ = [
     "end_text",
     "intent_of",
     "intent_text",
+    "pieces_of",
     "rejections_of",
     "request_of",
+    "sorted_json",
     "told_of",
 ]
 
@@ -113,6 +115,33 @@ def told_of(call: Call) -> Told | None:
         return shared, call.facts.copy(), _details_text(call)
     except Exception:  # noqa: BLE001 - no Unicode, no JSON, too deep: still a record
         return None
+
+
+def pieces_of(call: Call) -> tuple[str, str, str]:
+    """What the records of tool calls that are alike share: before the trace id and behind the id of the call, and the details as they
+    follow from the facts. Raises an exception where it takes a `Record` to say it."""
+    caller, info, tool = call.caller, call.client.info, call.tool
+    if tool is None or tool.security.risk_level == "dangerous":
+        raise ValueError("only what is forwarded at once is written like that")
+    before, behind = _standing[
+        HELD.version,
+        caller.kind,
+        caller.id,
+        caller.key_id,
+        tool.target.server,
+        tool.target.name,
+        call.method,
+        call.door,
+        call.session,
+        info.get("name"),
+        info.get("version"),
+    ]
+    return before, behind, _details_text(call)
+
+
+def sorted_json(value: Any) -> bytes:
+    """Whose digest stands in the records. Raises an exception for what is no JSON."""
+    return _sort(value)
 
 
 def _stands(  # noqa: PLR0913, PLR0917 - each is a part of the key

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome, Tool
 from gatewright.flow.taints import Holder, Taints
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["Flow"]
 
@@ -43,6 +44,12 @@ class Flow:
         if tool is not None and tool.security.flow:
             self._note(call, tool)
         return event
+
+    def stands(self, call: Call) -> Standing | None:
+        """There is nothing to note of a tool that reads nothing which counts."""
+        tool = call.tool
+        reads = tool is None or any(one in _READ for one in tool.security.flow)
+        return None if reads else NOTHING
 
     def _note(self, call: Call, tool: Tool) -> None:
         marks = [one for one in tool.security.flow if one in _READ]

@@ -34,8 +34,10 @@ from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
 from gatewright.servers.states import State
 from gatewright.servers.status import Status, Told, stands
+from gatewright.servers.straight_line import StraightLine, line_of
 from gatewright.servers.subscriptions import ServerSubscriptions
 from gatewright.servers.task_names import lead
+from gatewright.standing import Rest, attribute
 
 __all__ = ["Server"]
 
@@ -77,7 +79,7 @@ class Server:
             leave=self._leave,
         )
         self._lanes = SessionAffinity(spec, self._main, self._lane, self._end, told.opened)
-        self._put = CallSender(self._relisting, self._screen).put
+        self._sender = CallSender(self._relisting, self._screen)
         self._relist = Paced(self._relist_now, self.spawn)
         self._renewed: Link | None = None  # made anew, and not told yet what is wanted of it
         self._stale: set[str] = set()  # has changed by the server's word
@@ -222,15 +224,23 @@ class Server:
         if route is not None and keeper is not self._main:
             route.own = call.session
         if lease is None:
-            return self._put(keeper, method, params, call, back, route)
+            return self._sender.put(keeper, method, params, call, back, route)
         # No route: what may become a task gets no lease (`session_affinity`), so nobody looks for this connection again.
-        return self._leased(lease, self._put(keeper, method, params, call, back))
+        return self._leased(lease, self._sender.put(keeper, method, params, call, back))
 
     async def _leased(self, lease: str, call: Coroutine[Any, Any, Outcome]) -> Outcome:
         try:
             return await call
         finally:
             self._lanes.give_back(lease)
+
+    def way(self, call: Call, of: Rest) -> StraightLine | None:
+        """The way that all calls like this one go, as it is now (`straight_line`)."""
+        taken = None if self.life.quiet else self._lanes.take(call)
+        if not isinstance(taken, tuple) or taken[1] is not None or call.session is None:
+            return None
+        rests = attribute(self, "listing"), attribute(self.life, "quiet"), *self._lanes.rests, of
+        return line_of(self._sender, taken[0], self._relisting, rests, call)
 
     async def call_common(
         self,
@@ -241,7 +251,7 @@ class Server:
         route: Route | None = None,
     ) -> Outcome:
         """The same on the main connection, for all who share it."""
-        return await self._put(self._main, method, params, call, back, route)
+        return await self._sender.put(self._main, method, params, call, back, route)
 
     def over(self, call: Call) -> Refusal | None:
         """Why the call cannot want anything: its session has ended, and nobody would end what it wants."""

@@ -129,8 +129,10 @@ class HttpConnection(Sliced):
         if known is None:
             super().data_received(data)
             return
-        self._deadline.awaited, self._incoming = "", known
-        self._start(known)
+        self._deadline.awaited, self._incoming, self._running = "", known, known
+        straight = known.head.straight  # type: ignore[union-attr]
+        if straight is None or not straight(known):
+            self._start(known)
 
     def feed(self, data: bytes) -> None:
         """Parse what came."""

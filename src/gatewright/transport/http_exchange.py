@@ -133,11 +133,22 @@ class Exchange(msgspec.Struct, eq=False):
 
     # -- for the connection
 
-    async def run(self) -> None:
-        """Run the application for this request, and answer for it if it does not."""
+    def go_on(self, work: Awaitable[None]) -> None:
+        """Answer in a task what was begun without one."""
+        self.task = task = asyncio.get_running_loop().create_task(self.run(work))
+        self.connection.serving.tasks.add(task)
+
+    def took(self) -> None:
+        """The body was used, by whoever was given it whole."""
+        self._taken, self.body = True, b""
+
+    async def run(self, work: Awaitable[None] | None = None) -> None:
+        """Run the application for this request, or the `work` that is left of it, and answer for it if it does not."""
         serving = self.connection.serving
         try:
-            if self.head is not None and self.head.serve is not None:
+            if work is not None:
+                await work
+            elif self.head is not None and self.head.serve is not None:
                 await self.head.serve(self)
             elif serving.takes_exchange:
                 await serving.app(self.scope, self.receive, self.send, self)

@@ -19,6 +19,7 @@ from gatewright.mcp.server.locality import is_near, is_passed_on, told
 from gatewright.mcp.server.protected_resource import WELL_KNOWN, Protected
 from gatewright.mcp.server.routes import Door, Handler, PlainSocket, Profiles, Routes, Upgrade
 from gatewright.mcp.server.server_context import ServerContext
+from gatewright.mcp.server.straight import StraightWay
 from gatewright.mcp.server.streamable_http import StreamableHttp
 from gatewright.mcp.server.websocket import SUBPROTOCOL, WebSocketEndpoint
 
@@ -57,6 +58,14 @@ class _Way:
         """Whether it leads to a session of a client nearby, as nearly all that come again and again do: then `serve` goes it."""
         return self.near and self.door is self._app.streamable and self.headers.in_session
 
+    def straight(self, whole: Whole) -> bool:
+        """Serve a prepared call at once; False where it is none, and nothing was done."""
+        app, headers = self._app, self.headers
+        if not app.straight.leads or self.ours is not app.ours or app.front.protected is not None:
+            return False
+        caller = app.front.identify("http", headers.credential)
+        return type(caller) is Caller and app.straight.serve(whole, headers, caller, self.profile)
+
     def serve(self, whole: Whole) -> Answering:
         """Go the way again that `App.__call__` found."""
         app, headers = self._app, self.headers
@@ -89,6 +98,7 @@ class App:
         self._plain = next((one.plain_socket for one in routes if one.plain_socket), None)
         self._open = {path: door for one in routes for path, door in one.open.items()}
         self.streamable = StreamableHttp(front, self._body)
+        self.straight = StraightWay(front, self.streamable.sessions)
         self.legacy_sse = LegacySse(front)
         self.websocket = WebSocketEndpoint(front)
         self._doors: dict[str, Door] = {
@@ -113,6 +123,7 @@ class App:
             if head is not None:
                 head.notes = way
                 head.serve = way.serve if way.short else None
+                head.straight = way.straight if way.short else None
         if way.near:
             return self._led(way, scope, receive, send, whole)
         caller = self.front.identify("http", way.headers.credential)

@@ -1,0 +1,302 @@
+"""`StraightWay`: serves tool calls of HTTP sessions that are prepared: from the body to the server's pipe, and from its answer to the client's, in two steps.
+
+No task, future or coroutine while nobody has to wait. A call that is not prepared, or in any way unusual, is left to the walk before anything
+was done. One to which something unusual happens later becomes an ordinary call (`StraightCall.promote`): a task goes on with
+it through the kernel's walk, as if it had waited there from the start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal, Unrecorded
+from gatewright.mcp.protocol.client_params import params_of
+from gatewright.mcp.protocol.mcp_server import Inbound
+from gatewright.mcp.protocol.outcomes import Spelled
+from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.server.http_headers import HttpHeaders
+from gatewright.mcp.server.http_reply import HttpReply, Whole
+from gatewright.mcp.server.http_sessions import HttpSession, Sessions
+from gatewright.mcp.server.served_request import ServedRequest
+from gatewright.mcp.server.server_context import ServerContext
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.headers_and_meta import META_VERSION
+from gatewright.mcp.wire.versions import METHODS
+
+__all__ = ["LONGEST", "StraightCall", "StraightWay"]
+
+log = logging.getLogger("gatewright.mcp.server")
+
+LONGEST = 4096
+"""Bytes of a message; a longer one takes the walk."""
+_METHOD = "tools/call"
+_SPEC = METHODS[_METHOD]
+_MODERN_MARK = META_VERSION.encode()
+_PLAIN = frozenset(("name", "arguments"))
+
+
+class _Line(Protocol):
+    def promote(self, going: StraightCall, reply: Any) -> Any: ...
+
+    async def came(self, going: StraightCall, exchange: Any, call: Call, back: Back) -> Outcome: ...
+
+
+class _Prepared(Protocol):
+    """What was decided (`gatewright.prepared.Prepared`)."""
+
+    client: Any
+    caller: Any
+    tool: Any
+    target: Any
+    facts: dict[str, Any]
+    line: _Line
+    policy: Any
+
+    def begin(self, going: StraightCall) -> bool: ...
+
+    def answered(self, going: StraightCall, raw: bytes) -> Outcome | None: ...
+
+    def promoted(self, going: StraightCall) -> None: ...
+
+    def gone(self) -> None: ...
+
+
+class StraightCall:
+    """One such call, in every place where an ordinary one is known: to its session (`server_context.Running`), to the kernel, to the
+    connection of its server (`pending_requests.PendingRequest`), and to the record (`prepared_trail.Told`)."""
+
+    # On the class, since most calls are answered and nothing else ever happens to them.
+    done = False
+    """Its answer has come, or it is an ordinary call by now."""
+    refusal: Refusal | None = None
+    """Why it is to end."""
+    task: Any = True  # of the kernel's: it can be ended
+    sent = True
+    ident = 0
+    due = 0.0
+    trail: Any = None
+    exchange: Any = None
+    _outcome: Outcome | None = None
+    """What its caller sees once that is recorded."""
+    _is_recorded = False
+    _served: ServedRequest | None = None
+    """As which it goes on; None while it is no ordinary call."""
+    _reply: HttpReply | None = None
+
+    def __init__(
+        self,
+        way: StraightWay,
+        prepared: _Prepared,
+        call: Call,
+        whole: Whole,
+        session: HttpSession,
+        said: HttpHeaders,
+        key: bytes,
+    ) -> None:
+        self._way = way
+        self.prepared = prepared
+        self.call = call
+        self._whole = whole
+        self._session = session
+        self._said = said
+        self._key = key
+        self.since = way.clock()
+
+    # -- for the connection of its server
+
+    @property
+    def over(self) -> bool:
+        """Whether its answer has come."""
+        return self.done
+
+    @property
+    def party(self) -> str:
+        """Whose it is (`PendingRequest.party`)."""
+        return self.call.session or self.call.id
+
+    def settle(self, reply: Any) -> bool:
+        """Take the answer; False where there was one already."""
+        if self.done:
+            return False
+        if type(reply) is jsonrpc.Response and reply.result:
+            self.done = True
+            outcome = self.prepared.answered(self, reply.result)
+            if outcome is not None:
+                self._outcome = outcome
+                if self._is_recorded:
+                    self._leave()
+                elif type(outcome) is not Answer:
+                    self._say_instead(outcome)
+                return True
+        self.done = False
+        self.promote(reply)
+        return True
+
+    # -- for the kernel
+
+    @property
+    def policy(self) -> Any:
+        """By what it was judged."""
+        return self.prepared.policy
+
+    def end(self, refusal: Refusal) -> None:
+        """End it with this, though its server may have run it."""
+        self.refusal = refusal
+        self.promote()
+
+    def came(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
+        """How it ends, once the walk goes on with it."""
+        return self.prepared.line.came(self, self.exchange, call, back)
+
+    # -- for its client
+
+    def cancel(self, ident: bytes | None = None) -> None:
+        """Its client gave it up, or went away. An answer that has come before that is on its way."""
+        self.promote()
+        if self._served is not None:
+            # Once the walk has taken over: a task that is cancelled before it begins ends nothing in order.
+            self._way.loop.call_soon(self._served.cancel, ident)
+
+    def commit(self) -> None:
+        """It takes long: begin the stream on which its client can take it up again."""
+        self.promote()
+        if self._reply is not None:
+            self._reply.commit()
+
+    # -- for the record
+
+    def recorded(self) -> None:
+        """Its end is in the trail."""
+        self._is_recorded = True
+        if self._outcome is not None:
+            self._leave()
+
+    def unrecorded(self, problem: Unrecorded) -> None:
+        """Its end could not be written. While it is handed over, whoever does so is told."""
+        if self._outcome is not None:
+            self._say_instead(
+                marked(self.call, Refusal("audit_unavailable", str(problem)))
+            )
+
+    # -- its end
+
+    def _leave(self) -> None:
+        call, running, whole = self.call, self._session.peer.running, self._whole
+        self.prepared.gone()
+        if running.get(self._key) is self:
+            del running[self._key]
+        outcome = self._outcome
+        if type(outcome) is not Answer:
+            return
+        if not whole.answer_json(
+            b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (call.request, outcome.raw)
+        ):
+            whole.go_on(self._replying().finish(call.request, Spelled(outcome.raw)))
+
+    def _say_instead(self, outcome: Outcome) -> None:
+        self.prepared.gone()
+        self._go_on(outcome)
+
+    def promote(self, reply: Any = None) -> None:
+        """From now on it is an ordinary call, with this reply of its server or none yet."""
+        if not self.done:
+            self.done = True
+            self.exchange = self.prepared.line.promote(self, reply)
+            self.prepared.promoted(self)
+            self._go_on(None)
+
+    def _replying(self) -> HttpReply:
+        whole = self._whole
+        self._reply = self._way.sessions.reply(whole.send, whole, self._said, self._session, ())
+        return self._reply
+
+    def _go_on(self, said: Outcome | None) -> None:
+        call, peer = self.call, self._session.peer
+        inbound = Inbound(call.request, _METHOD, call.params, call.client, _SPEC, None, call.size)
+        self._served = served = ServedRequest(peer, inbound, self._replying())
+        if peer.running.get(self._key) is self:
+            peer.running[self._key] = served
+        self._whole.go_on(served.run(self._key, call, said))
+
+
+class StraightWay:
+    """Of one endpoint."""
+
+    def __init__(self, front: ServerContext, sessions: Sessions) -> None:
+        self._front = front
+        self.sessions = sessions
+        self.loop = asyncio.get_running_loop()
+        self.clock = front.clock
+        kept = getattr(front.kernel, "prepared", None)
+        self._known: dict[tuple[str, str], _Prepared] = {} if kept is None else kept.known
+
+    @property
+    def leads(self) -> bool:
+        """Whether anything is prepared at all."""
+        return bool(self._known)
+
+    def serve(self, whole: Whole, said: HttpHeaders, caller: Caller, profile: str) -> bool:
+        """Send a call of a session, whose headers and caller were looked at; False where it has to take the walk, and nothing was done."""
+        try:
+            return self._served(whole, said, caller, profile)
+        except Exception:  # whatever it is, the walk finds it again
+            log.exception("a prepared call broke before it was sent; it takes the walk")
+            return False
+
+    def _served(self, whole: Whole, said: HttpHeaders, caller: Caller, profile: str) -> bool:
+        front, body, named = self._front, whole.body, said.session
+        if type(body) is not bytes or len(body) > LONGEST or body.find(_MODERN_MARK) >= 0:
+            return False
+        message = jsonrpc.parse(body, front.limits)
+        if type(message) is not jsonrpc.Request or message.method != _METHOD or named is None:
+            return False
+        params = params_of(message)
+        if not params.keys() <= _PLAIN or message.trace_id is not None:
+            return False
+        prepared = self._known.get((named, params.get("name", "")))
+        if prepared is None or whole.unusual or not front.settled:
+            return False
+        session = self.sessions.find(named, caller, said.credential, profile)
+        if session is None or (primed := session.primed) is None:
+            return False
+        peer, key = session.peer, message.id
+        if (
+            prepared.client is not peer.conversation.client
+            or prepared.caller is not peer.caller
+            or key in peer.running
+            or key.find(b"\\") >= 0
+            or (primed and said.small_events)
+        ):
+            return False
+        ident, trace = (front.made or front.more_ids()).pop()
+        call = Call(
+            ident,
+            "http",
+            "tool",
+            _METHOD,
+            params["name"],
+            params,
+            prepared.caller,
+            prepared.client,
+            trace,
+            named,
+            profile,
+            None,
+            prepared.target,
+            prepared.tool,
+            said.credential,
+            prepared.facts.copy(),
+            request=key,
+            size=len(message.params),
+        )
+        going = StraightCall(self, prepared, call, whole, session, said, key)
+        if not prepared.begin(going):
+            return False
+        whole.took()
+        peer.running[key] = going
+        if primed and said.reads_streams:
+            self.sessions.overdue(going)
+        return True

@@ -1,0 +1,158 @@
+"""`StraightLine`: the way of prepared calls to one server over the pipe that is open now: sends them, and waits for one that became an ordinary call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from gatewright.call import Back, Call, Event, Outcome, Question
+from gatewright.mcp.client.pending_requests import PendingRequest, Reply
+from gatewright.mcp.client.pipe_link import PipeLink, Sent
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.prepared import Going
+from gatewright.servers.call_sender import CallSender
+from gatewright.servers.reconnector import Reconnector
+from gatewright.servers.relisting import Relisting
+from gatewright.servers.reserved_meta import is_suspect
+from gatewright.standing import Rest, attribute
+from gatewright.transport.large_text import LARGE
+from gatewright.web.utf8 import is_utf8
+
+__all__ = ["StraightLine", "line_of"]
+
+_BRACE = ord("{")
+
+
+class _Soon:
+    """The way back of a call that has just become an ordinary one: what comes in the same turn waits for the walk to take over."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._back: Back | None = None
+        self._there = asyncio.Event()
+
+    def become(self, back: Back) -> None:
+        """The walk has taken over."""
+        self._back = back
+        self._there.set()
+        for event in self._events:
+            back.emit(event)
+        self._events = []
+
+    def emit(self, event: Event) -> None:
+        """Send one event, once it can be."""
+        if self._back is None:
+            self._events.append(event)
+        else:
+            self._back.emit(event)
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Put a question, once it can be. Raises `CannotAsk`."""
+        await self._there.wait()
+        assert self._back is not None  # noqa: S101 - set before the event
+        return await self._back.ask(question)
+
+
+class _Taken:
+    """As `server_screen.Screen` sees the connection on which a call was sent already."""
+
+    def __init__(self, link: PipeLink, exchange: PendingRequest) -> None:
+        self._link = link
+        self._exchange = exchange
+
+    @property
+    def hello(self) -> Hello | None:
+        return self._link.hello
+
+    def request(
+        self, method: str, params: dict[str, Any], *, call: Call, back: Back, deadline: float
+    ) -> Coroutine[Any, Any, Outcome]:
+        """Wait for the answer."""
+        soon, self._exchange.back = self._exchange.back, back
+        if isinstance(soon, _Soon):
+            soon.become(back)
+        return self._link.replied(self._exchange, method)
+
+
+class StraightLine:
+    """See the module's text (`prepared.Line`)."""
+
+    def __init__(
+        self, sender: CallSender, keeper: Reconnector, link: PipeLink, rests: tuple[Rest, ...], name: str
+    ) -> None:
+        """`name` is the tool's own."""
+        self._sender = sender
+        self._keeper = keeper
+        self._calls = keeper.calls
+        self._link = link
+        self._name = name
+        self._loop = asyncio.get_running_loop()
+        self.rests = rests
+
+    def send(self, going: Going) -> bool:
+        """Put a call on its way; False where it was not."""
+        call = going.call
+        params, name = call.params, self._name
+        if params["name"] != name:
+            params = params.copy()
+            params["name"] = name
+        going.due = self._loop.time() + self._keeper.spec.call_s
+        if not self._link.send_at_once(going, call, params):
+            return False
+        self._calls.begin()
+        return True
+
+    def is_plain(self, raw: bytes) -> bool:
+        """Whether a result is passed on as it is (`mcp.client.answers`, `server_screen`)."""
+        return (
+            len(raw) <= LARGE
+            and raw[0] == _BRACE
+            and raw.find(b"isError") < 0
+            and not is_suspect(raw)
+            and (raw.isascii() or is_utf8(raw))
+        )
+
+    def over(self, going: Going) -> None:
+        """The call was answered."""
+        self._link.over(going.ident)
+        self._calls.end()
+
+    def promote(self, going: Going, reply: Reply | None) -> PendingRequest:
+        """From now on its answer, or this one, is awaited as those of other calls are."""
+        return self._link.promote(Sent(going.ident, going.call, _Soon(), going.due), reply)
+
+    async def came(self, going: Going, exchange: PendingRequest, call: Call, back: Back) -> Outcome:
+        """How a promoted call ends. Raises only the cancellation of its task."""
+        try:
+            if going.refusal is not None:  # its task is cancelled, which it hears of when it waits
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self._link.left(exchange)
+            self._calls.end()
+            raise
+        taken = _Taken(self._link, exchange)
+        return await self._sender.came(self._keeper, taken, call, back, going.due)
+
+
+def line_of(
+    sender: CallSender,
+    keeper: Reconnector,
+    relisting: Relisting,
+    more: tuple[Rest, ...],
+    call: Call,
+) -> StraightLine | None:
+    """The way of all calls like this one, as it is now. `more`: what it rests on besides."""
+    link, target = keeper.link, call.target
+    if not isinstance(link, PipeLink) or target is None or keeper.late or relisting.unlisted:
+        return None
+    if not link.open or not link.takes_plainly:
+        return None
+    rests = (
+        attribute(keeper, "link"),
+        attribute(keeper, "late"),
+        attribute(link, "open"),
+        attribute(relisting, "count"),
+        *more,
+    )
+    return StraightLine(sender, keeper, link, rests, target.name)
