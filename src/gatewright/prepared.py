@@ -213,7 +213,7 @@ class Prepared:
 
     def promoted(self, going: Going) -> None:
         """The walk goes on with a call."""
-        self._kernel.going_on[going.call.id] = straight
+        self._kernel.going_on[going.call.id] = going
         going.trail.tell(None)
 
 
