@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from operator import call as ask
 from operator import is_
 from typing import Any, Literal, Protocol
 
 from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.call_policy import Policy
-from gatewright.kernel_ends import after
 from gatewright.standing import Rest, Standing
 
-__all__ = ["KEPT", "Going", "Line", "Mode", "Prepared", "PreparedCalls", "Record", "Recorder"]
+__all__ = ["KEPT", "Going", "Line", "Mode", "Prepared", "PreparedCalls", "Recorder"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -35,28 +35,22 @@ Mode = Literal["off", "on", "shadowed"]
 """`shadowed`: what would be done is compared with what the walk does (`prepared_shadow`)."""
 
 
-class Record(Protocol):
-    """The trail of a prepared call (`kernel.Trail`)."""
-
-    spent_s: float | None
-
-    def tell(self, whom: Going | None) -> None:
-        """Who is told once the end is written; None: whoever awaits it."""
-
-    def close(self, call: Call, outcome: Outcome) -> Outcome:
-        """As `kernel.Trail.close`."""
-
-    def undo(self) -> None:
-        """The call was not sent after all, and goes another way: nothing of it was recorded."""
-
-
 class Recorder(Protocol):
-    """Makes the records of calls that are alike."""
+    """Writes the records of calls that are alike."""
 
     rests: tuple[Rest, ...]
 
-    def begin(self, call: Call) -> Record | None:
-        """Note the intent of one call; None where that cannot be done at once."""
+    def begin(self, going: Any, call: Call) -> bool:
+        """Note the intent of one call; False where that cannot be done at once, and nothing was done."""
+
+    def undo(self, going: Any) -> None:
+        """The call was not sent after all, and goes another way."""
+
+    def answered(self, going: Any, call: Call, size: int) -> None:
+        """Hand over the end of a call whose answer has so many bytes; it is told once that is written, perhaps at once."""
+
+    def trail(self, going: Any) -> Any:
+        """The trail of a call that goes on as any other (`kernel.Trail`)."""
 
 
 class Line(Protocol):
@@ -64,7 +58,10 @@ class Line(Protocol):
 
     rests: tuple[Rest, ...]
 
-    def send(self, going: Going) -> bool:
+    most: int
+    """The longest result that can be passed on as it is."""
+
+    def send(self, going: Going, call: Call) -> bool:
         """Put a call on its way; False where it was not."""
 
     def is_plain(self, raw: bytes) -> bool:
@@ -85,6 +82,8 @@ class Going(Protocol):
 
     call: Call
     trail: Any
+    answer: Outcome | None
+    spent_s: float | None
     refusal: Refusal | None
     ident: int
     """Under which its server knows it."""
@@ -103,13 +102,13 @@ class Prepared:
     """See the module's text."""
 
     __slots__ = (
-        *("_clear", "_ended", "_fits", "_kernel", "_most", "_questions", "_words"),
-        *("_recorder", "caller", "client", "facts", "key", "line", "policy", "takes", "target", "tool"),
+        *("_clear", "_ended", "_fits", "_gives_back", "_kept", "_most", "_questions", "_takes", "_words"),
+        *("caller", "client", "facts", "key", "line", "policy", "recorder", "target", "tool"),
     )
 
     def __init__(
         self,
-        kernel: PreparedCalls,
+        kept: PreparedCalls,
         policy: Policy,
         call: Call,
         words: Iterable[Standing],
@@ -118,7 +117,7 @@ class Prepared:
         recorder: Recorder,
     ) -> None:
         """`words` are those of hooks, gates and filters, in order; `facts` what the gates add together."""
-        self._kernel, self.policy, self.line, self._recorder = kernel, policy, line, recorder
+        self._kept, self.policy, self.line, self.recorder = kept, policy, line, recorder
         self.caller, self.client, self.tool, self.target = call.caller, call.client, call.tool, call.target
         self.key, self.facts = (call.session or "", call.name), dict(facts)
         words = tuple(words)
@@ -127,10 +126,113 @@ class Prepared:
         self._questions = tuple(question for question, _ in rests)
         self._words = tuple(word for _, word in rests)
         self._fits = tuple(word.fits for word in words if word.fits is not None)
-        self.takes = tuple(word for word in words if word.takes is not None)
-        self._clear = tuple(word.clear for word in words if word.clear is not None)
-        self._most = min((word.most for word in words), default=0)
-        self._ended = kernel.ended
+        counting = [word for word in words if word.takes is not None]
+        self._takes = tuple(word.takes for word in counting if word.takes is not None)
+        self._gives_back = tuple(word.gives_back or _kept_back for word in counting)
+        self._clear = (line.is_plain, *(word.clear for word in words if word.clear is not None))
+        self._most = min((line.most, *(word.most for word in words)))
+        self._ended = kept.ended
+
+    def holds(self) -> bool:
+        """Whether everything is what it was."""
+        return all(map(is_, map(ask, self._questions), self._words))
+
+    def is_plain(self, raw: bytes) -> bool:
+        """Whether this result travels back as it is."""
+        return len(raw) <= self._most and all(map(ask, self._clear, repeat(raw)))
+
+    def begin(self, going: Any, call: Call) -> bool:
+        """Note the intent of one call; False where that cannot be done at once, and nothing was done."""
+
+    def undo(self, going: Any) -> None:
+        """The call was not sent after all, and goes another way."""
+
+    def answered(self, going: Any, call: Call, size: int) -> None:
+        """Hand over the end of a call whose answer has so many bytes; it is told once that is written, perhaps at once."""
+
+    def trail(self, going: Any) -> Any:
+        """The trail of a call that goes on as any other (`kernel.Trail`)."""
+
+
+class Line(Protocol):
+    """The way to a server, as it is now."""
+
+    rests: tuple[Rest, ...]
+
+    most: int
+    """The longest result that can be passed on as it is."""
+
+    def send(self, going: Going, call: Call) -> bool:
+        """Put a call on its way; False where it was not."""
+
+    def is_plain(self, raw: bytes) -> bool:
+        """Whether a result is passed on as it is."""
+
+    def over(self, going: Going) -> None:
+        """The call was answered."""
+
+    def promote(self, going: Going, reply: Any) -> None:
+        """From now on its answer, or this one, is awaited as those of other calls are."""
+
+    async def came(self, going: Going, call: Call, back: Back) -> Outcome:
+        """How a promoted call ends. Raises only the cancellation of its task."""
+
+
+class Going(Protocol):
+    """A prepared call on its way (`mcp.server.straight.StraightCall`)."""
+
+    call: Call
+    trail: Any
+    answer: Answer
+    spent_s: float | None
+    refusal: Refusal | None
+    ident: int
+    """Under which its server knows it."""
+    due: float
+    """When its time is over, in the loop's seconds."""
+
+    @property
+    def policy(self) -> Policy:
+        """By what it was judged."""
+
+    async def came(self, call: Call, back: Back) -> Outcome:
+        """How it ends, once the walk goes on with it. Raises only the cancellation of its task."""
+
+
+class Prepared:
+    """See the module's text."""
+
+    __slots__ = (
+        *("_clear", "_ended", "_fits", "_gives_back", "_kept", "_most", "_questions", "_takes", "_words"),
+        *("caller", "client", "facts", "key", "line", "policy", "recorder", "target", "tool"),
+    )
+
+    def __init__(
+        self,
+        kept: PreparedCalls,
+        policy: Policy,
+        call: Call,
+        words: Iterable[Standing],
+        facts: Mapping[str, Any],
+        line: Line,
+        recorder: Recorder,
+    ) -> None:
+        """`words` are those of hooks, gates and filters, in order; `facts` what the gates add together."""
+        self._kept, self.policy, self.line, self.recorder = kept, policy, line, recorder
+        self.caller, self.client, self.tool, self.target = call.caller, call.client, call.tool, call.target
+        self.key, self.facts = (call.session or "", call.name), dict(facts)
+        words = tuple(words)
+        rests = (*(one for word in words for one in word.rests), *line.rests, *recorder.rests)
+        # Asked and compared without a step in Python for each.
+        self._questions = tuple(question for question, _ in rests)
+        self._words = tuple(word for _, word in rests)
+        self._fits = tuple(word.fits for word in words if word.fits is not None)
+        counting = [word for word in words if word.takes is not None]
+        self._takes = tuple(word.takes for word in counting if word.takes is not None)
+        self._gives_back = tuple(word.gives_back or _kept_back for word in counting)
+        self._clear = (line.is_plain, *(word.clear for word in words if word.clear is not None))
+        self._most = min((line.most, *(word.most for word in words)))
+        self._ended = kept.ended
 
     def holds(self) -> bool:
         """Whether everything is what it was."""
@@ -154,67 +256,68 @@ class Prepared:
 
     def begin(self, going: Going) -> bool:
         """Send a call; False where it has to take the walk, and then nothing was done."""
-        kernel, call = self._kernel, going.call
+        kept, call, recorder = self._kept, going.call, self.recorder
         if not all(map(is_, map(ask, self._questions), self._words)):
-            kernel.drop(self)
+            kept.drop(self)
             return False
-        for fits in self._fits:
-            if not fits(call):
-                return False
-        if kernel.compare is not None:
-            kernel.compare(self, call)
+        if not all(map(ask, self._fits, repeat(call))):
+            return False
+        if kept.compare is not None:
+            kept.compare(self, call)
             return False
         taken = 0
-        for word in self.takes:
-            if word.takes is not None and not word.takes(call):
+        for takes in self._takes:
+            if not takes(call):
                 self._give_back(call, taken)
                 return False
             taken += 1
-        trail = self._recorder.begin(call)
-        if trail is None:
+        if not recorder.begin(going, call):
             self._give_back(call, taken)
             return False
-        going.trail = trail
-        if not self.line.send(going):
-            trail.undo()
+        if not self.line.send(going, call):
+            recorder.undo(going)
             self._give_back(call, taken)
             return False
-        trail.tell(going)
-        kernel.began(going)
+        kept.forwarded.add(going)
+        kept.served += 1
+        kept.kernel.in_flight += 1
         return True
 
     def _give_back(self, call: Call, taken: int) -> None:
-        for word in self.takes[:taken]:
-            if word.gives_back is not None:
-                word.gives_back(call)
+        for gives_back in self._gives_back[:taken]:
+            gives_back(call)
 
-    def answered(self, going: Going, raw: bytes) -> Outcome | None:
-        """The end of a call, handed over to be recorded: what its caller may see then. None where the walk has to go on with it."""
+    def answered(self, going: Going, raw: bytes) -> bool:
+        """The end of a call, handed over to be recorded; `going` is told once that is done, perhaps at once. False where the walk has to go on
+        with the call, and then nothing was done."""
         try:
-            if not self.is_plain(raw):
-                return None
+            if len(raw) > self._most or not all(map(ask, self._clear, repeat(raw))):
+                return False
         except Exception:  # whatever it is, the filter breaks once more, and then its call ends
             log.exception("whether the answer to call %s is plain cannot be told", going.call.id)
-            return None
+            return False
+        call = going.call
         self.line.over(going)
-        kernel, call, outcome = self._kernel, going.call, Answer(raw)
-        kernel.forwarded.discard(going)
-        closed = going.trail.close(call, outcome)
-        if closed is not outcome:
-            closed = after(call, outcome, closed)
-        spent_s = going.trail.spent_s
+        self._kept.forwarded.discard(going)
+        going.answer = Answer(raw)
+        self.recorder.answered(going, call, len(raw))
+        answer, spent_s = going.answer, going.spent_s  # it may have failed to be recorded
         for ended in self._ended:
-            ended(call, closed, spent_s)
-        return closed  # type: ignore[no-any-return]
+            ended(call, answer, spent_s)
+        return True
 
     def gone(self) -> None:
         """A call is answered: nothing of it is left to do."""
-        self._kernel.gone()
+        self._kept.kernel.in_flight -= 1
 
     def promoted(self, going: Going) -> None:
         """The walk goes on with a call."""
-        self._kernel.going_on[going.call.id] = going
-        going.trail.tell(None)
+        going.trail = self.recorder.trail(going)
+        self._kept.going_on[going.call.id] = going
+
+
+def _kept_back(call: Call) -> None:
+    """What was counted stays counted."""
 
 
 class _Counting(Protocol):
@@ -252,20 +355,10 @@ class PreparedCalls:
         """How many were put together, and how many calls were sent by them."""
         self.compare: Callable[[Prepared, Call], object] | None = None
         """Where calls are only compared: takes each that would be sent."""
-        self._kernel = kernel
+        self.kernel = kernel
         self._recorder = recorder
         self._hooks = tuple(hooks.stands)
         self._tried: dict[tuple[str, str], int] = {}
-
-    def began(self, going: Going) -> None:
-        """A call was sent."""
-        self.forwarded.add(going)
-        self.served += 1
-        self._kernel.in_flight += 1
-
-    def gone(self) -> None:
-        """A call has ended, and that is recorded."""
-        self._kernel.in_flight -= 1
 
     def taken(self, call: Call) -> Going | None:
         """The walk takes over a call that it is to go on with."""

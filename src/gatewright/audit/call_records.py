@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -32,23 +32,24 @@ from gatewright.audit.records import (
     encode,
     encoder,
 )
-from gatewright.call import Answer, Call, Failure, Outcome, Refusal
+from gatewright.call import Answer, Call, Failure, Outcome, Refusal, Tool
 from gatewright.secret_scanning import HELD, without_secrets
 from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.short_cache import AllShort, cached_if_all_short
 
 __all__ = [
     "Context",
+    "Templates",
     "Told",
     "context_of",
     "end_of",
     "end_text",
     "intent_of",
     "intent_text",
-    "pieces_of",
     "rejections_of",
     "request_of",
     "sorted_json",
+    "templates_of",
     "told_of",
 ]
 
@@ -60,7 +61,8 @@ _LONGEST_NAME = 2048
 _UNDECIDED = 512
 _PROGRAM_CHARS = 64
 
-_sort = msgspec.json.Encoder(order="deterministic").encode
+sorted_json = msgspec.json.Encoder(order="deterministic").encode
+"""Whose digest stands in the records. Raises an exception for what is no JSON."""
 _spell = encoder.encode
 
 Context = tuple[Actor, Subject, str, str, str, str, str | None, Program | None, Request | None]
@@ -92,7 +94,7 @@ def told_of(call: Call) -> Told | None:
         return None
     try:
         asked, caller, info = call.params.get("arguments"), call.caller, call.client.info
-        asked = b"{}" if asked is None else _sort(asked)
+        asked = b"{}" if asked is None else sorted_json(asked)
         before, behind = _standing[
             HELD.version,
             caller.kind,
@@ -117,31 +119,33 @@ def told_of(call: Call) -> Told | None:
         return None
 
 
-def pieces_of(call: Call) -> tuple[str, str, str]:
-    """What the records of tool calls that are alike share: before the trace id and behind the id of the call, and the details as they
-    follow from the facts. Raises an exception where it takes a `Record` to say it."""
-    caller, info, tool = call.caller, call.client.info, call.tool
-    if tool is None or tool.security.risk_level == "dangerous":
-        raise ValueError("only what is forwarded at once is written like that")
-    before, behind = _standing[
-        HELD.version,
-        caller.kind,
-        caller.id,
-        caller.key_id,
-        tool.target.server,
-        tool.target.name,
-        call.method,
-        call.door,
-        call.session,
-        info.get("name"),
-        info.get("version"),
-    ]
-    return before, behind, _details_text(call)
+class Templates(NamedTuple):
+    """What the records of tool calls that are alike say, for `%`, in this order: id and time of the record, then the trace, the call, the
+    digest and the size of its arguments. `ended`, of a success, has the size of the result and the milliseconds besides; `shared` begins
+    with the trace; `details` is no template."""
+
+    intended: str
+    ended: str
+    shared: str
+    details: str
 
 
-def sorted_json(value: Any) -> bytes:
-    """Whose digest stands in the records. Raises an exception for what is no JSON."""
-    return _sort(value)
+def templates_of(call: Call) -> Templates:
+    """Of a call that is about to be forwarded at once. Raises an exception where it takes a `Record` to say it."""
+    caller, info, target = call.caller, call.client.info, cast("Tool", call.tool).target
+    who = caller.kind, caller.id, caller.key_id, target.server, target.name
+    said = info.get("name"), info.get("version")
+    pieces = _standing[(HELD.version, *who, call.method, call.door, call.session, *said)]
+    details = _details_text(call)
+    before, behind, plain = (one.replace("%", "%%") for one in (*pieces, details))
+    shared = f"{before}%s{_CALL}%s{behind}%s{_BYTES}%d"
+    ended, result = _SUCCEEDED
+    return Templates(
+        f"{_ID}%s{_TIME}%s{_INTENDED}{shared}{_DETAILS}{plain}}}}}",
+        f"{_ID}%s{_TIME}%s{ended}{shared}{result}%d{_DETAILS}{plain}{_TOOK}%r}}}}",
+        shared,
+        details,
+    )
 
 
 def _stands(  # noqa: PLR0913, PLR0917 - each is a part of the key
@@ -272,7 +276,7 @@ def request_of(call: Call) -> Request | None:
     asked = call.arguments if call.kind in {"tool", "prompt"} else call.params
     try:
         # One order of members, so that the same arguments have one digest.
-        text = _sort(asked)
+        text = sorted_json(asked)
     except Exception:  # noqa: BLE001 - what cannot be written as JSON is still something
         text = repr(asked).encode("utf-8", "backslashreplace")
     return Request(sha256(text).hexdigest(), len(text))

@@ -5,87 +5,111 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Protocol
 
-from gatewright.audit.call_records import intent_text, pieces_of, sorted_json
+from gatewright.audit.call_records import Told, sorted_json, templates_of
 from gatewright.audit.call_trail import CallRecording, CallTrail
 from gatewright.call import Call, Unrecorded
 from gatewright.secret_scanning import HELD
 from gatewright.standing import Rest, attribute
 
-__all__ = ["PreparedRecords", "PreparedTrail", "Told"]
+__all__ = ["Begun", "PreparedRecords", "ResumedTrail"]
 
 
-class Told(Protocol):
-    """Who is told of the end of a record."""
+class Begun(Protocol):
+    """A call whose intent is noted (`mcp.server.straight.StraightCall`), and a waiter of `turn_writes`."""
 
-    def recorded(self) -> None:
-        """It is in the trail."""
-
-    def unrecorded(self, problem: Unrecorded) -> None:
-        """It could not be written."""
-
-
-class PreparedTrail(CallTrail):
-    """The record of one such call, whose intent is noted already."""
-
-    __slots__ = ("_whom",)
-    _whom: Told | None
-
-    def tell(self, whom: Told | None) -> None:
-        """Who is told once the end is written; None: whoever awaits `settled`."""
-        self._whom = whom
-
-    def intent(self, call: Call) -> bool:
-        """It is noted: nothing is to be awaited."""
-        self._call = call
-        return False
-
-    def undo(self) -> None:
-        """The call was not sent after all, and goes another way: nothing of it was recorded."""
-        self._all.running -= 1
-        if self._slot is not None:
-            self._all.intents.leave(self._slot)
+    call: Call
+    slot: int
+    started: float
+    asked: tuple[str, int]
+    """The digest of its arguments, and how many bytes they have."""
+    spent_s: float | None
 
     def written(self, number: int) -> None:
-        """Its record is in the trail (`turn_writes.Waiter`)."""
-        super().written(number)
-        if self._whom is not None:
-            self._whom.recorded()
+        """Its end is in the trail."""
 
     def failed(self, problem: Unrecorded) -> None:
         """It could not be written."""
-        super().failed(problem)
-        if self._whom is not None:
-            self._whom.unrecorded(problem)
+
+
+class ResumedTrail(CallTrail):
+    """The record of such a call that goes on as any other: its intent is noted already."""
+
+    __slots__ = ()
+
+    def __init__(self, shared: CallRecording, going: Begun, told: Told) -> None:
+        super().__init__(shared, going.started)
+        self._call, self._ran, self._told, self._slot = going.call, True, told, going.slot
+
+    def intent(self, call: Call) -> bool:
+        """Nothing is to be awaited."""
+        return False
 
 
 class PreparedRecords:
     """Of the calls of one caller and client in one session to one tool (`prepared.Recorder`)."""
 
     def __init__(self, shared: CallRecording, call: Call) -> None:
-        """`call` is one of them."""
+        """`call` is one of them. Raises an exception where it takes a `Record` to say what they have in common."""
         self._all = shared
         # A text that was looked through when fewer secrets were known may hold one.
-        self.rests: tuple[Rest, ...] = (attribute(HELD, "version"), attribute(shared, "barred"))
-        self._before, self._behind, self._details = pieces_of(call)
+        self.rests: tuple[Rest, ...] = (
+            attribute(HELD, "version"),
+            attribute(shared, "barred"),
+            attribute(shared.journal, "fault"),
+        )
+        self._intended, self._ended, self._shared, self._details = templates_of(call)
         self._facts = dict(call.facts)
+        self._take, self._enter, self._now = shared.stamps.take, shared.intents.enter, shared.monotonic
+        self._turn = shared.turn
 
-    def begin(self, call: Call) -> PreparedTrail | None:
-        """Note the intent of one call; None where that cannot be done at once."""
-        shared = self._all
-        if shared.journal.fault is not None:
-            return None
+    def begin(self, going: Begun, call: Call) -> bool:
+        """Note the intent of one call; False where that cannot be done at once."""
+        going.started = self._now()
         asked = call.params.get("arguments")
         text = b"{}" if asked is None else sorted_json(asked)
-        digest, size = sha256(text).hexdigest(), str(len(text))
-        said = "".join(
-            (self._before, call.trace_id, '","call":"', call.id, self._behind, digest, '","bytes":', size)
-        )
-        told = said, self._facts, self._details
-        intent = intent_text(call, shared.stamps.take(), told)
-        slot = shared.intents.enter(intent)
+        digest, size = going.asked = sha256(text).hexdigest(), len(text)
+        moment, ident = self._take()
+        intent = self._intended % (ident, moment, call.trace_id, call.id, digest, size)
+        slot = self._enter(intent.encode())
         if slot is None:
-            return None
-        shared.running += 1
-        trail = PreparedTrail(shared, shared.monotonic())
-        trail._call, trail._ran, trail._told, trail._slot = call, True, told, slot
-        return trail
+            return False
+        going.slot = slot
+        self._all.running += 1
+        return True
+
+    def undo(self, going: Begun) -> None:
+        """The call was not sent after all, and goes another way: nothing of it was recorded."""
+        self._all.running -= 1
+        self._all.intents.leave(going.slot)
+
+    def answered(self, going: Begun, call: Call, size: int) -> None:
+        """Hand over the end of a call whose answer has so many bytes: it is told of that, perhaps at once. As `CallTrail.close` does it."""
+        shared, turn = self._all, self._turn
+        shared.running -= 1
+        micros = int((self._now() - going.started) * 1_000_000)
+        going.spent_s = micros / 1_000_000
+        digest, asked = going.asked
+        moment, ident = self._take()
+        said = ident, moment, call.trace_id, call.id, digest, asked, size, micros / 1000
+        text = (self._ended % said).encode()
+        if shared.running or turn.waiters:
+            turn.add_one(text, going)
+        else:  # nobody else could end in this turn
+            turn.write_now((text,), going)
+
+    def left(self, going: Begun) -> None:
+        """Its end is in the trail."""
+        self._all.intents.leave(going.slot)
+
+    def lost(self, going: Begun) -> None:
+        """It could not be written: it ran, so its intent goes into the trail as soon as that can be written."""
+        shared = self._all
+        shared.refused += 1
+        shared.intents.give_up(going.slot)
+        if shared.journal.fault is None:
+            shared.record_given_up()
+
+    def trail(self, going: Begun) -> ResumedTrail:
+        """From now on its record is written like others."""
+        said = going.call.trace_id, going.call.id, *going.asked
+        return ResumedTrail(self._all, going, (self._shared % said, self._facts, self._details))

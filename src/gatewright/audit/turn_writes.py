@@ -60,6 +60,17 @@ class TurnWrites:
         elif len(waiters) == 1:
             self._write_soon()
 
+    def add_one(self, text: bytes, waiter: Waiter) -> None:
+        """The same of a call that has one record, as most have."""
+        self._texts.append(text)
+        waiters = self.waiters
+        waiters.append((waiter, 1))
+        self._bytes = size = self._bytes + len(text)
+        if size >= TURN_BYTES:
+            self.write()
+        elif len(waiters) == 1:
+            self._write_soon()
+
     def append(self, text: bytes) -> int:
         """Write one record now, behind those of the calls that ended before, and return its number. Raises `Unrecorded`."""
         self.write()

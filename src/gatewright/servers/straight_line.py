@@ -78,6 +78,8 @@ class _Taken:
 class StraightLine:
     """See the module's text (`prepared.Line`)."""
 
+    most = LARGE
+
     def __init__(
         self, sender: CallSender, keeper: Reconnector, link: PipeLink, rests: tuple[Rest, ...], name: str
     ) -> None:
@@ -90,9 +92,8 @@ class StraightLine:
         self._loop = asyncio.get_running_loop()
         self.rests = rests
 
-    def send(self, going: Going) -> bool:
+    def send(self, going: Going, call: Call) -> bool:
         """Put a call on its way; False where it was not."""
-        call = going.call
         params, name = call.params, self._name
         if params["name"] != name:
             params = params.copy()
@@ -100,14 +101,13 @@ class StraightLine:
         going.due = self._loop.time() + self._keeper.spec.call_s
         if not self._link.send_at_once(going, call, params):
             return False
-        self._calls.begin()
+        self._calls.count += 1
         return True
 
     def is_plain(self, raw: bytes) -> bool:
         """Whether a result is passed on as it is (`mcp.client.answers`, `server_screen`)."""
         return (
-            len(raw) <= LARGE
-            and raw[0] == _BRACE
+            raw[0] == _BRACE
             and raw.find(b"isError") < 0
             and not is_suspect(raw)
             and (raw.isascii() or is_utf8(raw))

@@ -63,8 +63,7 @@ class _Way:
         app, headers = self._app, self.headers
         if not app.straight.leads or self.ours is not app.ours or app.front.protected is not None:
             return False
-        caller = app.front.identify("http", headers.credential)
-        return type(caller) is Caller and app.straight.serve(whole, headers, caller, self.profile)
+        return app.straight.serve(whole, headers, self.profile)
 
     def serve(self, whole: Whole) -> Answering:
         """Go the way again that `App.__call__` found."""

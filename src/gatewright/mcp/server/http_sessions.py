@@ -129,6 +129,19 @@ class Sessions:
         self._sessions.move_to_end(ident)
         return session
 
+    def straight(self, ident: str, profile: str) -> HttpSession | None:
+        """The session of this id in this profile, whoever asks (`find`), where nothing is to be looked at but who it is."""
+        session = self._sessions.get(ident)
+        if session is None or session.primed is None or session.peer.profile != profile:
+            return None
+        return None if self._front.clock() - session.standing.used > IDLE_S else session
+
+    def used(self, ident: str, session: HttpSession, credential: str | None) -> None:
+        """Its caller has used it, with this credential."""
+        session.standing.used = self._front.clock()
+        session.peer.credential = credential
+        self._sessions.move_to_end(ident)
+
     def reply(
         self,
         send: Send,

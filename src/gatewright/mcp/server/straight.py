@@ -12,7 +12,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal, Unrecorded
+from gatewright.call import Answer, Back, Call, Outcome, Refusal, Unrecorded
 from gatewright.mcp.protocol.client_params import params_of
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.outcomes import Spelled
@@ -35,13 +35,22 @@ LONGEST = 4096
 _METHOD = "tools/call"
 _SPEC = METHODS[_METHOD]
 _MODERN_MARK = META_VERSION.encode()
+_ANSWER = b'{"jsonrpc":"2.0","id":%b,"result":%b}'
 _PLAIN = frozenset(("name", "arguments"))
 
 
 class _Line(Protocol):
     def promote(self, going: StraightCall, reply: Any) -> Any: ...
 
-    async def came(self, going: StraightCall, exchange: Any, call: Call, back: Back) -> Outcome: ...
+    def came(
+        self, going: StraightCall, exchange: Any, call: Call, back: Back
+    ) -> Coroutine[Any, Any, Outcome]: ...
+
+
+class _Recorder(Protocol):
+    def left(self, going: StraightCall) -> None: ...
+
+    def lost(self, going: StraightCall) -> None: ...
 
 
 class _Prepared(Protocol):
@@ -54,10 +63,11 @@ class _Prepared(Protocol):
     facts: dict[str, Any]
     line: _Line
     policy: Any
+    recorder: _Recorder
 
     def begin(self, going: StraightCall) -> bool: ...
 
-    def answered(self, going: StraightCall, raw: bytes) -> Outcome | None: ...
+    def answered(self, going: StraightCall, raw: bytes) -> bool: ...
 
     def promoted(self, going: StraightCall) -> None: ...
 
@@ -79,8 +89,12 @@ class StraightCall:
     due = 0.0
     trail: Any = None
     exchange: Any = None
-    _outcome: Outcome | None = None
-    """What its caller sees once that is recorded."""
+    slot, started, spent_s = 0, 0.0, None
+    asked = "", 0
+    answer: Outcome | None = None
+    """What its caller sees once that is recorded, or cannot be."""
+    _ready = False
+    """Whether all who hear of its end have: else its record was written before that."""
     _is_recorded = False
     _served: ServedRequest | None = None
     """As which it goes on; None while it is no ordinary call."""
@@ -123,15 +137,12 @@ class StraightCall:
             return False
         if type(reply) is jsonrpc.Response and reply.result:
             self.done = True
-            outcome = self.prepared.answered(self, reply.result)
-            if outcome is not None:
-                self._outcome = outcome
+            if self.prepared.answered(self, reply.result):
+                self._ready = True
                 if self._is_recorded:
                     self._leave()
-                elif type(outcome) is not Answer:
-                    self._say_instead(outcome)
                 return True
-        self.done = False
+            self.done = False
         self.promote(reply)
         return True
 
@@ -168,37 +179,35 @@ class StraightCall:
 
     # -- for the record
 
-    def recorded(self) -> None:
-        """Its end is in the trail."""
-        self._is_recorded = True
-        if self._outcome is not None:
+    def written(self, number: int) -> None:
+        """Its end is in the trail (`turn_writes.Waiter`)."""
+        self.prepared.recorder.left(self)
+        if self._ready:
             self._leave()
+        else:
+            self._is_recorded = True
 
-    def unrecorded(self, problem: Unrecorded) -> None:
-        """Its end could not be written. While it is handed over, whoever does so is told."""
-        if self._outcome is not None:
-            self._say_instead(
-                marked(self.call, Refusal("audit_unavailable", str(problem)))
-            )
+    def failed(self, problem: Unrecorded) -> None:
+        """Its end could not be written."""
+        self.answer = marked(self.call, Refusal("audit_unavailable", str(problem)))
+        self.prepared.recorder.lost(self)
+        if self._ready:
+            self._leave()
+        else:
+            self.spent_s, self._is_recorded = None, True
 
     # -- its end
 
     def _leave(self) -> None:
-        call, running, whole = self.call, self._session.peer.running, self._whole
         self.prepared.gone()
+        request, answer, running = self.call.request, self.answer, self._session.peer.running
+        if type(answer) is not Answer:
+            self._go_on(answer)
+            return
         if running.get(self._key) is self:
             del running[self._key]
-        outcome = self._outcome
-        if type(outcome) is not Answer:
-            return
-        if not whole.answer_json(
-            b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (call.request, outcome.raw)
-        ):
-            whole.go_on(self._replying().finish(call.request, Spelled(outcome.raw)))
-
-    def _say_instead(self, outcome: Outcome) -> None:
-        self.prepared.gone()
-        self._go_on(outcome)
+        if not self._whole.answer_json(_ANSWER % (request, answer.raw)):
+            self._whole.go_on(self._replying().finish(request, Spelled(answer.raw)))
 
     def promote(self, reply: Any = None) -> None:
         """From now on it is an ordinary call, with this reply of its server or none yet."""
@@ -238,15 +247,17 @@ class StraightWay:
         """Whether anything is prepared at all."""
         return bool(self._known)
 
-    def serve(self, whole: Whole, said: HttpHeaders, caller: Caller, profile: str) -> bool:
-        """Send a call of a session, whose headers and caller were looked at; False where it has to take the walk, and nothing was done."""
+    def serve(self, whole: Whole, said: HttpHeaders, profile: str) -> bool:
+        """Send a call of a session, whose headers were looked at; False where it has to take the walk, and nothing was done.
+
+        Who asks is asked of the gate `authenticate` alone: whether this credential is still that of the caller who has the session."""
         try:
-            return self._served(whole, said, caller, profile)
+            return self._served(whole, said, profile)
         except Exception:  # whatever it is, the walk finds it again
             log.exception("a prepared call broke before it was sent; it takes the walk")
             return False
 
-    def _served(self, whole: Whole, said: HttpHeaders, caller: Caller, profile: str) -> bool:
+    def _served(self, whole: Whole, said: HttpHeaders, profile: str) -> bool:
         front, body, named = self._front, whole.body, said.session
         if type(body) is not bytes or len(body) > LONGEST or body.find(_MODERN_MARK) >= 0:
             return False
@@ -259,10 +270,10 @@ class StraightWay:
         prepared = self._known.get((named, params.get("name", "")))
         if prepared is None or whole.unusual or not front.settled:
             return False
-        session = self.sessions.find(named, caller, said.credential, profile)
-        if session is None or (primed := session.primed) is None:
+        session = self.sessions.straight(named, profile)
+        if session is None:
             return False
-        peer, key = session.peer, message.id
+        peer, key, primed = session.peer, message.id, session.primed
         if (
             prepared.client is not peer.conversation.client
             or prepared.caller is not peer.caller
@@ -295,6 +306,7 @@ class StraightWay:
         going = StraightCall(self, prepared, call, whole, session, said, key)
         if not prepared.begin(going):
             return False
+        self.sessions.used(named, session, said.credential)
         whole.took()
         peer.running[key] = going
         if primed and said.reads_streams:
