@@ -36,7 +36,7 @@ from gatewright.return_path import FilteredBack
 from gatewright.standing import Standing
 from gatewright.transport.slices import begun
 
-__all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
+__all__ = ["Answered", "Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -81,6 +81,10 @@ Ended = Callable[[Call, Outcome, float | None], object]
 """Hears of a call that began, of what its caller sees, and `Trail.spent_s`. Must not raise."""
 
 
+Answered = Callable[[Call], Callable[[float], object]]
+"""Of a call of a tool: what hears of each call like it that is answered with a result that is no error, and of `Trail.spent_s`."""
+
+
 class Around(Protocol):
     """Handles a call, by `further` where it goes on."""
 
@@ -97,6 +101,8 @@ class Hooks(NamedTuple):
     sent: tuple[Callable[[Dispatch], Dispatch], ...] = ()
     """Wrap the dispatch of each policy, the first outermost."""
     ended: tuple[Ended, ...] = ()
+    answered: tuple[tuple[Ended, Answered], ...] = ()
+    """What stands for some of `ended` where calls that are alike are answered as planned."""
     meant: tuple[Callable[[Call], Call], ...] = ()
     """As which call a call goes on, before anything else happens to it; one that is rehearsed, too."""
     stands: tuple[Callable[[Call], Standing | None], ...] = ()
@@ -109,6 +115,7 @@ class Hooks(NamedTuple):
             tuple(one for part in parts for one in part.around),
             tuple(one for part in parts for one in part.sent),
             tuple(one for part in parts for one in part.ended),
+            tuple(one for part in parts for one in part.answered),
             tuple(one for part in parts for one in part.meant),
             tuple(one for part in parts for one in part._standing()),
         )

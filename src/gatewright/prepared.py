@@ -102,7 +102,8 @@ class Prepared:
     """See the module's text."""
 
     __slots__ = (
-        *("_clear", "_ended", "_fits", "_gives_back", "_kept", "_most", "_questions", "_takes", "_words"),
+        *("_clear", "_ended", "_fits", "_gives_back", "_heard", "_kept", "_most"),
+        *("_questions", "_takes", "_words"),
         *("caller", "client", "facts", "key", "line", "policy", "recorder", "target", "tool"),
     )
 
@@ -131,7 +132,9 @@ class Prepared:
         self._gives_back = tuple(word.gives_back or _kept_back for word in counting)
         self._clear = (line.is_plain, *(word.clear for word in words if word.clear is not None))
         self._most = min((line.most, *(word.most for word in words)))
-        self._ended = kept.ended
+        short = dict(kept.answered)
+        self._heard = tuple(short[one](call) for one in kept.ended if one in short)
+        self._ended = tuple(one for one in kept.ended if one not in short)
 
     def holds(self) -> bool:
         """Whether everything is what it was."""
@@ -203,7 +206,8 @@ class Prepared:
     """See the module's text."""
 
     __slots__ = (
-        *("_clear", "_ended", "_fits", "_gives_back", "_kept", "_most", "_questions", "_takes", "_words"),
+        *("_clear", "_ended", "_fits", "_gives_back", "_heard", "_kept", "_most"),
+        *("_questions", "_takes", "_words"),
         *("caller", "client", "facts", "key", "line", "policy", "recorder", "target", "tool"),
     )
 
@@ -232,7 +236,9 @@ class Prepared:
         self._gives_back = tuple(word.gives_back or _kept_back for word in counting)
         self._clear = (line.is_plain, *(word.clear for word in words if word.clear is not None))
         self._most = min((line.most, *(word.most for word in words)))
-        self._ended = kept.ended
+        short = dict(kept.answered)
+        self._heard = tuple(short[one](call) for one in kept.ended if one in short)
+        self._ended = tuple(one for one in kept.ended if one not in short)
 
     def holds(self) -> bool:
         """Whether everything is what it was."""
@@ -301,9 +307,15 @@ class Prepared:
         self._kept.forwarded.discard(going)
         going.answer = Answer(raw)
         self.recorder.answered(going, call, len(raw))
-        answer, spent_s = going.answer, going.spent_s  # it may have failed to be recorded
+        spent_s = going.spent_s
+        if spent_s is None:  # it could not be recorded
+            for ended in self._kept.ended:
+                ended(call, going.answer, spent_s)
+            return True
+        for heard in self._heard:
+            heard(spent_s)
         for ended in self._ended:
-            ended(call, answer, spent_s)
+            ended(call, going.answer, spent_s)
         return True
 
     def gone(self) -> None:
@@ -320,6 +332,9 @@ def _kept_back(call: Call) -> None:
     """What was counted stays counted."""
 
 
+_Ended = Callable[[Call, Any, float | None], object]
+
+
 class _Counting(Protocol):
     in_flight: int
 
@@ -329,7 +344,10 @@ class _Hooks(Protocol):
     def stands(self) -> Sequence[Callable[[Call], Standing | None]]: ...
 
     @property
-    def ended(self) -> Sequence[Callable[[Call, Outcome, float | None], object]]: ...
+    def ended(self) -> Sequence[_Ended]: ...
+
+    @property
+    def answered(self) -> Sequence[tuple[_Ended, Callable[[Call], Callable[[float], object]]]]: ...
 
 
 class PreparedCalls:
@@ -346,7 +364,7 @@ class PreparedCalls:
     ) -> None:
         """`forwarded` are the kernel's calls that are with their owners."""
         self.forwarded = forwarded
-        self.ended = tuple(hooks.ended)
+        self.ended, self.answered = hooks.ended, hooks.answered
         self.going_on: dict[str, Going] = {}
         """Calls that the walk is to go on with, and has not taken over yet, by their ids."""
         self.known: dict[tuple[str, str], Prepared] = {}

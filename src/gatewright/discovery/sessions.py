@@ -62,6 +62,20 @@ class Sessions:
         if session is None or len(new) >= _TOGETHER:
             self._settle()
 
+    def answered(self, call: Call) -> Callable[[float], object]:
+        """What notes each call like this one that is answered (`ended`), of a session."""
+        caller, target = call.caller, None if call.tool is None else call.tool.target
+        use = caller.kind, caller.id, call.profile, call.session, target
+
+        def note(spent_s: float) -> None:
+            new = self._new
+            new.pop(use, None)
+            new[use] = None
+            if len(new) >= _TOGETHER:
+                self._settle()
+
+        return note
+
     def _settle(self) -> None:
         new, self._new = self._new, {}
         for kind, id, profile, session, target in new:

@@ -89,7 +89,7 @@ class StraightLine:
         self._calls = keeper.calls
         self._link = link
         self._name = name
-        self._loop = asyncio.get_running_loop()
+        self._now, self._send = asyncio.get_running_loop().time, link.send_at_once
         self.rests = rests
 
     def send(self, going: Going, call: Call) -> bool:
@@ -98,8 +98,8 @@ class StraightLine:
         if params["name"] != name:
             params = params.copy()
             params["name"] = name
-        going.due = self._loop.time() + self._keeper.spec.call_s
-        if not self._link.send_at_once(going, call, params):
+        going.due = self._now() + self._keeper.spec.call_s
+        if not self._send(going, call, params):
             return False
         self._calls.count += 1
         return True

@@ -45,6 +45,7 @@ _LITTLE = 256 * 1024
 """Behind so little a message may wait whatever its own size (`transport.base`): that is what others send in the same moment."""
 _SILENT_GRACE_S = 0.5
 """How long a child that never said hello has after each step of being ended: there is nothing that it could bring to its end."""
+_SECOND = "a second answer to one request"
 _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
 
 
@@ -304,6 +305,13 @@ class PipeLink(Link):
         the words of the next one."""
         if self._closing:
             return
+        found = jsonrpc.plain_response(data)
+        exchange = None if found is None else self._pending.get(found.id)
+        if exchange is not None and found is not None:  # nearly always
+            self._garbage = 0
+            if not exchange.settle(jsonrpc.Response(b"%d" % found.id, bytes(found.result))):
+                self._stray(_SECOND)
+            return
         message = jsonrpc.parse(data)
         if type(message) is jsonrpc.Response:  # nearly all of them
             self._garbage = 0
@@ -334,7 +342,7 @@ class PipeLink(Link):
         exchange = self._pending.get(ident)
         if exchange is not None:
             if not exchange.settle(response):
-                self._stray("a second answer to one request")
+                self._stray(_SECOND)
         elif self._handshake is not None:
             self._step_on(self._handshake.answered(response))
         elif self._questions.laid(ident, response):
