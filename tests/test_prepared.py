@@ -88,12 +88,13 @@ async def test_what_is_unusual_about_an_answer_makes_an_ordinary_call(
 
 
 async def test_a_secret_in_an_answer_is_taken_out(tmp_path: Path) -> None:
-    async with prepared_house(tmp_path) as house:
+    async with prepared_house(tmp_path, redaction={"terms": ["Nightjar"]}) as house:
         client = await house.client()
         await house.warm(client)
-        said, prepared = await house.served(client, TELL, " is gone", "secret")
+        said, prepared = await house.served(client, TELL, "the project Nightjar")
         assert prepared
-        assert "IOSFODNN7" not in said
+        assert "the project" in said
+        assert "Nightjar" not in said
         client.close()
 
 
@@ -241,7 +242,7 @@ async def _listed(house: PreparedHouse, client: RawClient) -> str:
     await client.text(TELL, "Tells something else.", "offers")
     catalogue = house.gateway.supervisor.catalogue
     async with asyncio.timeout(5):
-        while "something else" not in repr(catalogue.tool("", TELL).definition["description"]):
+        while b"something else" not in bytes(catalogue.tool("", TELL).definition["description"]):
             await asyncio.sleep(0.005)
     return "tool_disabled"
 

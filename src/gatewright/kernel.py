@@ -31,6 +31,7 @@ from gatewright.gate_waits import GateWaits, Present
 from gatewright.kernel_ends import after, broken, settled, unrecorded, unsettled
 from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
 from gatewright.prepared import Going, PreparedCalls, Recorder
+from gatewright.prepared_shadow import Shadow
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
 from gatewright.standing import Standing
@@ -178,11 +179,16 @@ class Kernel:
         audit: Audit,
         hooks: Hooks = NO_HOOKS,
     ) -> None:
-        self._hooks = hooks
-        self._policy = self._made(gates, dispatch, filters)
         self._audit = audit
         self._forwarded: set[_Running] = set()
         self.prepared = PreparedCalls(self, self._forwarded, self._recorder, hooks)
+        self.shadow: Shadow | None = None
+        """What compares prepared calls with walked ones, where that is wanted."""
+        if self.prepared.mode == "shadowed":
+            self.shadow = Shadow(self.prepared)
+            hooks = Hooks.of(hooks, Hooks(ended=(self.shadow.ended,)))
+        self._hooks = hooks
+        self._policy = self._made(gates, dispatch, filters)
         self._waits = GateWaits()
         # Asking for the loop that runs costs a call of the system each time. None, outside of one, asks.
         self._loop = _running_loop()
@@ -201,7 +207,7 @@ class Kernel:
             dispatch = sent(dispatch)
         policy = Policy(gates, dispatch, filters)
         policy.way = way
-        return policy
+        return policy if self.shadow is None else self.shadow.around(policy)
 
     def _recorder(self, call: Call) -> Recorder | None:
         recorder = getattr(self._audit, "recorder", None)

@@ -28,7 +28,6 @@ log = logging.getLogger("gatewright.kernel")
 
 KEPT = 4096
 """So many are kept, of all sessions together; beyond that all are made anew, as they are needed."""
-_SECOND = 2
 _NAME_CHARS = 256
 
 Mode = Literal["off", "on", "shadowed"]
@@ -354,6 +353,8 @@ class PreparedCalls:
     """Those of one kernel."""
 
     mode: Mode = "on"
+    after = 2
+    """After how many calls of a kind the next is taken for one of many."""
 
     def __init__(
         self,
@@ -395,7 +396,7 @@ class PreparedCalls:
         self._tried.clear()
 
     def offer(self, policy: Policy, call: Call) -> None:
-        """A call has passed every gate without a wait. The second of its kind is taken for one of many."""
+        """A call has passed every gate without a wait."""
         session, name = call.session, call.name
         if session is None or self.mode == "off" or call.door != "http":
             return
@@ -407,7 +408,7 @@ class PreparedCalls:
             self._tried.clear()
         self._tried[key] = tried
         # Of what cannot be prepared this is asked more and more seldom.
-        if tried < _SECOND or tried & (tried - 1) or len(name) > _NAME_CHARS:
+        if tried < self.after or tried & (tried - 1) or len(name) > _NAME_CHARS:
             return
         try:
             made = self._composed(policy, call)

@@ -10,6 +10,7 @@ import logging
 from gatewright.call import Answer, Back, Call, Event, Outcome
 from gatewright.call_policy import Policy
 from gatewright.prepared import Prepared, PreparedCalls
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["Shadow"]
 
@@ -47,10 +48,8 @@ class Shadow:
             self._meant.clear()
         self._meant[call.session, call.request] = prepared, call
 
-    def stands(self, call: Call) -> object:
+    def stands(self, call: Call) -> Standing:
         """It says nothing."""
-        from gatewright.standing import NOTHING  # noqa: PLC0415
-
         return NOTHING
 
     def __call__(self, call: Call, back: Back) -> Call:
@@ -72,7 +71,7 @@ class Shadow:
         self._walking.pop(call.id, None)
         self._raw.pop(call.id, None)
         if self._meant.pop((call.session, call.request), None) is not None:
-            self.differences.append(f"the walk says {outcome!r}")
+            self.differs(f"sent, and the walk says {outcome!r}")
 
     def came(self, call: Call, outcome: Outcome) -> None:
         """Note a result as its server gave it."""
@@ -92,11 +91,15 @@ class Shadow:
     def differs(self, what: str) -> None:
         """Note a difference, and raise `RuntimeError`."""
         self.differences.append(what)
+        log.error("prepared and walked calls differ: %s", what)
         raise RuntimeError(f"prepared and walked calls differ: {what}")
 
 
 class _Filter:
     name = "shadow"
+
+    def stands(self, call: Call) -> Standing:
+        return NOTHING
 
     def __init__(self, shadow: Shadow) -> None:
         self._shadow = shadow

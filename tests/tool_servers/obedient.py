@@ -52,8 +52,6 @@ def called(ident: Any, arguments: dict[str, Any]) -> None:
         result(ident, text, isError=True)
     elif how == "long":
         result(ident, text * 40_000)
-    elif how == "secret":
-        result(ident, "the key is AKIA" + "IOSFODNN7EXAMPLE" + text)
     elif how == "offers":
         OFFERED["tell"] = text
         say({"method": "notifications/tools/list_changed"})

@@ -146,7 +146,10 @@ class Dispatch:
         # Who has never been connected may turn out to speak MGP.
         if owner.hello.mgp is not None or not owner.hello.revision:
             return None
-        return owner.way(call, (partial(self._owners.get, target.server), owner))
+        line = owner.ways.of(call)
+        if line is not None:
+            line.rests = (*line.rests, (partial(self._owners.get, target.server), owner))
+        return line
 
     async def _unowned(self, call: Call, back: Back) -> Outcome:
         if call.kind == "list":

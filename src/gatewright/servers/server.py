@@ -34,10 +34,9 @@ from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
 from gatewright.servers.states import State
 from gatewright.servers.status import Status, Told, stands
-from gatewright.servers.straight_line import StraightLine, line_of
+from gatewright.servers.straight_line import StraightLines
 from gatewright.servers.subscriptions import ServerSubscriptions
 from gatewright.servers.task_names import lead
-from gatewright.standing import Rest, attribute
 
 __all__ = ["Server"]
 
@@ -80,6 +79,7 @@ class Server:
         )
         self._lanes = SessionAffinity(spec, self._main, self._lane, self._end, told.opened)
         self._sender = CallSender(self._relisting, self._screen)
+        self.ways = StraightLines(self, self.life, self._lanes, self._relisting, self._sender)
         self._relist = Paced(self._relist_now, self.spawn)
         self._renewed: Link | None = None  # made anew, and not told yet what is wanted of it
         self._stale: set[str] = set()  # has changed by the server's word
@@ -233,14 +233,6 @@ class Server:
             return await call
         finally:
             self._lanes.give_back(lease)
-
-    def way(self, call: Call, of: Rest) -> StraightLine | None:
-        """The way that all calls like this one go, as it is now (`straight_line`)."""
-        taken = None if self.life.quiet else self._lanes.take(call)
-        if not isinstance(taken, tuple) or taken[1] is not None or call.session is None:
-            return None
-        rests = attribute(self, "listing"), attribute(self.life, "quiet"), *self._lanes.rests, of
-        return line_of(self._sender, taken[0], self._relisting, rests, call)
 
     async def call_common(
         self,

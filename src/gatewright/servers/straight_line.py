@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Protocol
 
 from gatewright.call import Back, Call, Event, Outcome, Question
 from gatewright.mcp.client.pending_requests import PendingRequest, Reply
@@ -15,11 +15,13 @@ from gatewright.servers.call_sender import CallSender
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.reserved_meta import is_suspect
+from gatewright.servers.server_life import ServerLife
+from gatewright.servers.session_affinity import SessionAffinity
 from gatewright.standing import Rest, attribute
 from gatewright.transport.large_text import LARGE
 from gatewright.web.utf8 import is_utf8
 
-__all__ = ["StraightLine", "line_of"]
+__all__ = ["StraightLine", "StraightLines"]
 
 _BRACE = ord("{")
 
@@ -135,24 +137,47 @@ class StraightLine:
         return await self._sender.came(self._keeper, taken, call, back, going.due)
 
 
-def line_of(
-    sender: CallSender,
-    keeper: Reconnector,
-    relisting: Relisting,
-    more: tuple[Rest, ...],
-    call: Call,
-) -> StraightLine | None:
-    """The way of all calls like this one, as it is now. `more`: what it rests on besides."""
-    link, target = keeper.link, call.target
-    if not isinstance(link, PipeLink) or target is None or keeper.late or relisting.unlisted:
-        return None
-    if not link.open or not link.takes_plainly:
-        return None
-    rests = (
-        attribute(keeper, "link"),
-        attribute(keeper, "late"),
-        attribute(link, "open"),
-        attribute(relisting, "count"),
-        *more,
-    )
-    return StraightLine(sender, keeper, link, rests, target.name)
+class _Listed(Protocol):
+    listing: Any
+
+
+class StraightLines:
+    """The ways to one server."""
+
+    def __init__(
+        self,
+        server: _Listed,
+        life: ServerLife,
+        lanes: SessionAffinity,
+        relisting: Relisting,
+        sender: CallSender,
+    ) -> None:
+        self._lanes = lanes
+        self._life = life
+        self._relisting = relisting
+        self._sender = sender
+        self._server = server
+
+    def of(self, call: Call) -> StraightLine | None:
+        """The way that all calls like this one of its session go, as it is now; None where each is to be looked at."""
+        target, relisting = call.target, self._relisting
+        taken = None if self._life.quiet else self._lanes.take(call)
+        # One with a lease has no session, whose connection stays the same.
+        if target is None or call.session is None or not isinstance(taken, tuple):
+            return None
+        keeper = taken[0]
+        link = keeper.link
+        if not isinstance(link, PipeLink) or keeper.late or relisting.unlisted:
+            return None
+        if not link.open or not link.takes_plainly:
+            return None
+        rests = (
+            attribute(keeper, "link"),
+            attribute(keeper, "late"),
+            attribute(link, "open"),
+            attribute(relisting, "count"),
+            attribute(self._server, "listing"),
+            attribute(self._life, "quiet"),
+            *self._lanes.rests,
+        )
+        return StraightLine(self._sender, keeper, link, rests, target.name)

@@ -130,8 +130,7 @@ class HttpConnection(Sliced):
             super().data_received(data)
             return
         self._deadline.awaited, self._incoming, self._running = "", known, known
-        straight = known.head.straight  # type: ignore[union-attr]
-        if straight is None or not straight(known):
+        if not known.at_once():
             self._start(known)
 
     def feed(self, data: bytes) -> None:

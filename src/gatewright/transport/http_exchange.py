@@ -133,6 +133,11 @@ class Exchange(msgspec.Struct, eq=False):
 
     # -- for the connection
 
+    def at_once(self) -> bool:
+        """Have the application serve it without a task, where it can; False where it did nothing."""
+        straight = None if self.head is None else self.head.straight
+        return straight is not None and straight(self)
+
     def go_on(self, work: Awaitable[None]) -> None:
         """Answer in a task what was begun without one."""
         self.task = task = asyncio.get_running_loop().create_task(self.run(work))
