@@ -131,9 +131,7 @@ async def counted(folder: Path, revision: str = "2025-06-18", more: str = "") ->
     return found
 
 
-def _measured(
-    port: int, revision: str, loop: asyncio.AbstractEventLoop, found: Counted
-) -> None:
+def _measured(port: int, revision: str, loop: asyncio.AbstractEventLoop, found: Counted) -> None:
     both = threading.Barrier(CLIENTS + 1)
     troubles: list[Exception] = []
 

@@ -126,7 +126,9 @@ class PreparedHouse:
         """One that has said hello."""
         return await RawClient(self.port, key, revision).open(**can)
 
-    async def served(self, client: RawClient, name: str, text: str, how: str = "plain") -> tuple[str, bool]:
+    async def served(
+        self, client: RawClient, name: str, text: str, how: str = "plain"
+    ) -> tuple[str, bool]:
         """What a call says, and whether it was a prepared one."""
         before = self.prepared.served
         return await client.text(name, text, how), self.prepared.served > before

@@ -46,7 +46,7 @@ async def test_answers_and_records_are_the_same_with_and_without(tmp_path: Path)
             said = []
             house.prepared.mode = "on" if wanted else "off"
             for at in range(7):
-                said.append(await client.call(TELL, f"grüße \"{at}\" \\ \u2028"))
+                said.append(await client.call(TELL, f'grüße "{at}" \\ \u2028'))
             assert (house.prepared.served > 0) is wanted
             client.close()
             answers.append(said)
@@ -182,7 +182,9 @@ async def test_a_client_that_leaves_is_no_trouble(tmp_path: Path) -> None:
         client = await house.client()
         await house.warm(client)
         arguments = {"text": "so", "how": "late"}
-        client.send({"id": 7, "method": "tools/call", "params": {"name": TELL, "arguments": arguments}})
+        client.send(
+            {"id": 7, "method": "tools/call", "params": {"name": TELL, "arguments": arguments}}
+        )
         while not house.gateway.kernel.running():
             await asyncio.sleep(0.001)
         client.close()

@@ -30,7 +30,7 @@ from gatewright.call_policy import OUTCOMES, UNCLEANED, Dispatch, Judge, Policy,
 from gatewright.gate_waits import GateWaits, Present
 from gatewright.kernel_ends import after, broken, settled, unrecorded, unsettled
 from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
-from gatewright.prepared import Going, PreparedCalls, Recorder
+from gatewright.prepared import PreparedCalls, Recorder
 from gatewright.prepared_shadow import Shadow
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
@@ -231,17 +231,21 @@ class Kernel:
     async def walk(self, call: Call, back: Back) -> Outcome:
         """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task, and then once
         that is recorded: whoever takes it for the end of the call answers. Where it cannot be, its cause is `Unrecorded`."""
-        going = self.prepared.taken(call) if self.prepared.going_on else None
+        if self.prepared.going_on and (going := self.prepared.taken(call)) is not None:
+            return await self._walked(going.rest, call, back, going.trail)
         try:
-            trail: Trail = self._audit.open(call) if going is None else going.trail  # no record, no call
+            trail = self._audit.open(call)  # no record, no call
         except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
             return unrecorded(call, problem)
+        self.in_flight += 1
+        return await self._walked(self._policy, call, back, trail)
+
+    async def _walked(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
         outcome: Outcome = _CANCELLED  # if never resumed
-        policy, asked_once = self._policy if going is None else going.policy, True
-        self.in_flight += going is None
+        asked_once = True
         try:
             try:
-                for gate in policy.gates if going is None else ():
+                for gate in policy.gates:
                     verdict = gate(call, back)
                     if verdict is not call:  # most gates have nothing to add
                         if type(verdict) is not Call:
@@ -252,12 +256,8 @@ class Kernel:
                             asked_once = False
                         call = verdict  # what is known even if we end here
                 else:
-                    if asked_once and call.session is not None and going is None:
-                        self.prepared.offer(policy, call)
-                    outcome = await (
-                        self._forward(policy, call, back, trail, going)
-                        if asked_once
-                        else self._asked_again(policy, call, back, trail)
+                    outcome = await (self._forward if asked_once else self._asked_again)(
+                        policy, call, back, trail
                     )
             except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
                 outcome = broken(call, problem)
@@ -293,10 +293,9 @@ class Kernel:
             return again
         return await self._forward(policy, again, back, trail)
 
-    async def _forward(
-        self, policy: Policy, call: Call, back: Back, trail: Trail, going: Going | None = None
-    ) -> Outcome:
-        """Take a call to its owner, or wait for the answer to one that is there already (`going`)."""
+    async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
+        if policy.way is not None:
+            self.prepared.offer(policy, call)
         task, since = asyncio.current_task(self._loop), monotonic()
         running = _Running(call, back, policy.filters, policy=policy, task=task, since=since)
         outcome: Outcome = _CANCELLED
@@ -306,9 +305,7 @@ class Kernel:
             if trail.intent(call):
                 await trail.on_disk()
             running.sent = True
-            if going is not None and going.refusal is not None:
-                running.end(going.refusal)
-            outcome = await (policy.dispatch if going is None else going.came)(call, running)
+            outcome = await policy.dispatch(call, running)
             if running.late is not None or running.flaw is not None:
                 outcome = await running.finished() or outcome
         except asyncio.CancelledError:

@@ -12,11 +12,11 @@ it where it stands, in a task.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from operator import call as ask
 from operator import is_
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.call_policy import Policy
@@ -29,9 +29,34 @@ log = logging.getLogger("gatewright.kernel")
 KEPT = 4096
 """So many are kept, of all sessions together; beyond that all are made anew, as they are needed."""
 _NAME_CHARS = 256
+_PLAIN = frozenset(("name", "arguments"))
 
 Mode = Literal["off", "on", "shadowed"]
 """`shadowed`: what would be done is compared with what the walk does (`prepared_shadow`)."""
+
+
+class Going(Protocol):
+    """A prepared call on its way (`mcp.server.straight.StraightCall`)."""
+
+    call: Call
+    trail: Any
+    answer: Outcome | None
+    spent_s: float | None
+    refusal: Refusal | None
+    ident: int
+    """Under which its server knows it."""
+    due: float
+    """When its time is over, in the loop's seconds."""
+
+    rest: Policy
+    """What is left to do with it, once the walk goes on with it."""
+
+    @property
+    def policy(self) -> Policy:
+        """By what it was judged."""
+
+    async def came(self, call: Call, back: Back) -> Outcome:
+        """How it ends then. Raises only the cancellation of its task."""
 
 
 class Recorder(Protocol):
@@ -56,45 +81,28 @@ class Line(Protocol):
     """The way to a server, as it is now."""
 
     rests: tuple[Rest, ...]
-
     most: int
     """The longest result that can be passed on as it is."""
 
-    def send(self, going: Going, call: Call) -> bool:
+    def send(self, going: Any, call: Call) -> bool:
         """Put a call on its way; False where it was not."""
 
     def is_plain(self, raw: bytes) -> bool:
         """Whether a result is passed on as it is."""
 
-    def over(self, going: Going) -> None:
+    def over(self, going: Any) -> None:
         """The call was answered."""
 
-    def promote(self, going: Going, reply: Any) -> None:
-        """From now on its answer, or this one, is awaited as those of other calls are."""
 
-    async def came(self, going: Going, call: Call, back: Back) -> Outcome:
-        """How a promoted call ends. Raises only the cancellation of its task."""
+class _Word(NamedTuple):
+    """What all who were asked say together."""
 
-
-class Going(Protocol):
-    """A prepared call on its way (`mcp.server.straight.StraightCall`)."""
-
-    call: Call
-    trail: Any
-    answer: Outcome | None
-    spent_s: float | None
-    refusal: Refusal | None
-    ident: int
-    """Under which its server knows it."""
-    due: float
-    """When its time is over, in the loop's seconds."""
-
-    @property
-    def policy(self) -> Policy:
-        """By what it was judged."""
-
-    async def came(self, call: Call, back: Back) -> Outcome:
-        """How it ends, once the walk goes on with it. Raises only the cancellation of its task."""
+    policy: Policy
+    standing: Sequence[Standing]
+    """Of hooks, gates and filters, in order."""
+    facts: Mapping[str, Any]
+    line: Line
+    recorder: Recorder
 
 
 class Prepared:
@@ -106,34 +114,28 @@ class Prepared:
         *("caller", "client", "facts", "key", "line", "policy", "recorder", "target", "tool"),
     )
 
-    def __init__(
-        self,
-        kept: PreparedCalls,
-        policy: Policy,
-        call: Call,
-        words: Iterable[Standing],
-        facts: Mapping[str, Any],
-        line: Line,
-        recorder: Recorder,
-    ) -> None:
-        """`words` are those of hooks, gates and filters, in order; `facts` what the gates add together."""
-        self._kept, self.policy, self.line, self.recorder = kept, policy, line, recorder
-        self.caller, self.client, self.tool, self.target = call.caller, call.client, call.tool, call.target
-        self.key, self.facts = (call.session or "", call.name), dict(facts)
-        words = tuple(words)
-        rests = (*(one for word in words for one in word.rests), *line.rests, *recorder.rests)
-        # Asked and compared without a step in Python for each.
+    def __init__(self, kept: PreparedCalls, call: Call, word: _Word) -> None:
+        """`call` is one of those that it is for."""
+        self._kept = kept
+        self.policy, self.line, self.recorder = word.policy, word.line, word.recorder
+        self.caller, self.client = call.caller, call.client
+        self.tool, self.target = call.tool, call.target
+        self.key, self.facts = (call.session or "", call.name), dict(word.facts)
+        said, line = word.standing, word.line
+        rests = [*(rest for one in said for rest in one.rests), *line.rests, *word.recorder.rests]
         self._questions = tuple(question for question, _ in rests)
-        self._words = tuple(word for _, word in rests)
-        self._fits = tuple(word.fits for word in words if word.fits is not None)
-        counting = [word for word in words if word.takes is not None]
-        self._takes = tuple(word.takes for word in counting if word.takes is not None)
-        self._gives_back = tuple(word.gives_back or _kept_back for word in counting)
-        self._clear = (line.is_plain, *(word.clear for word in words if word.clear is not None))
-        self._most = min((line.most, *(word.most for word in words)))
+        self._words = tuple(answer for _, answer in rests)
+        self._fits = tuple(one.fits for one in said if one.fits is not None)
+        counting = [one for one in said if one.takes is not None]
+        self._takes = tuple(one.takes for one in counting if one.takes is not None)
+        self._gives_back = tuple(one.gives_back or _stays for one in counting)
+        self._clear = (line.is_plain, *(one.clear for one in said if one.clear is not None))
+        self._most = min((line.most, *(one.most for one in said)))
         short = dict(kept.answered)
         self._heard = tuple(short[one](call) for one in kept.ended if one in short)
         self._ended = tuple(one for one in kept.ended if one not in short)
+
+    # Questions are asked, and their answers compared, without a step in Python for each.
 
     def holds(self) -> bool:
         """Whether everything is what it was."""
@@ -143,125 +145,9 @@ class Prepared:
         """Whether this result travels back as it is."""
         return len(raw) <= self._most and all(map(ask, self._clear, repeat(raw)))
 
-    def begin(self, going: Any, call: Call) -> bool:
-        """Note the intent of one call; False where that cannot be done at once, and nothing was done."""
-
-    def undo(self, going: Any) -> None:
-        """The call was not sent after all, and goes another way."""
-
-    def answered(self, going: Any, call: Call, size: int) -> None:
-        """Hand over the end of a call whose answer has so many bytes; it is told once that is written, perhaps at once."""
-
-    def trail(self, going: Any) -> Any:
-        """The trail of a call that goes on as any other (`kernel.Trail`)."""
-
-
-class Line(Protocol):
-    """The way to a server, as it is now."""
-
-    rests: tuple[Rest, ...]
-
-    most: int
-    """The longest result that can be passed on as it is."""
-
-    def send(self, going: Going, call: Call) -> bool:
-        """Put a call on its way; False where it was not."""
-
-    def is_plain(self, raw: bytes) -> bool:
-        """Whether a result is passed on as it is."""
-
-    def over(self, going: Going) -> None:
-        """The call was answered."""
-
-    def promote(self, going: Going, reply: Any) -> None:
-        """From now on its answer, or this one, is awaited as those of other calls are."""
-
-    async def came(self, going: Going, call: Call, back: Back) -> Outcome:
-        """How a promoted call ends. Raises only the cancellation of its task."""
-
-
-class Going(Protocol):
-    """A prepared call on its way (`mcp.server.straight.StraightCall`)."""
-
-    call: Call
-    trail: Any
-    answer: Answer
-    spent_s: float | None
-    refusal: Refusal | None
-    ident: int
-    """Under which its server knows it."""
-    due: float
-    """When its time is over, in the loop's seconds."""
-
-    @property
-    def policy(self) -> Policy:
-        """By what it was judged."""
-
-    async def came(self, call: Call, back: Back) -> Outcome:
-        """How it ends, once the walk goes on with it. Raises only the cancellation of its task."""
-
-
-class Prepared:
-    """See the module's text."""
-
-    __slots__ = (
-        *("_clear", "_ended", "_fits", "_gives_back", "_heard", "_kept", "_most"),
-        *("_questions", "_takes", "_words"),
-        *("caller", "client", "facts", "key", "line", "policy", "recorder", "target", "tool"),
-    )
-
-    def __init__(
-        self,
-        kept: PreparedCalls,
-        policy: Policy,
-        call: Call,
-        words: Iterable[Standing],
-        facts: Mapping[str, Any],
-        line: Line,
-        recorder: Recorder,
-    ) -> None:
-        """`words` are those of hooks, gates and filters, in order; `facts` what the gates add together."""
-        self._kept, self.policy, self.line, self.recorder = kept, policy, line, recorder
-        self.caller, self.client, self.tool, self.target = call.caller, call.client, call.tool, call.target
-        self.key, self.facts = (call.session or "", call.name), dict(facts)
-        words = tuple(words)
-        rests = (*(one for word in words for one in word.rests), *line.rests, *recorder.rests)
-        # Asked and compared without a step in Python for each.
-        self._questions = tuple(question for question, _ in rests)
-        self._words = tuple(word for _, word in rests)
-        self._fits = tuple(word.fits for word in words if word.fits is not None)
-        counting = [word for word in words if word.takes is not None]
-        self._takes = tuple(word.takes for word in counting if word.takes is not None)
-        self._gives_back = tuple(word.gives_back or _kept_back for word in counting)
-        self._clear = (line.is_plain, *(word.clear for word in words if word.clear is not None))
-        self._most = min((line.most, *(word.most for word in words)))
-        short = dict(kept.answered)
-        self._heard = tuple(short[one](call) for one in kept.ended if one in short)
-        self._ended = tuple(one for one in kept.ended if one not in short)
-
-    def holds(self) -> bool:
-        """Whether everything is what it was."""
-        return all(map(is_, map(ask, self._questions), self._words))
-
-    def fits(self, call: Call) -> bool:
-        """Whether every gate lets this call pass, adding nothing but `facts`."""
-        for fits in self._fits:
-            if not fits(call):
-                return False
-        return True
-
-    def is_plain(self, raw: bytes) -> bool:
-        """Whether this result travels back as it is."""
-        if len(raw) > self._most or not self.line.is_plain(raw):
-            return False
-        for clear in self._clear:
-            if not clear(raw):
-                return False
-        return True
-
     def begin(self, going: Going) -> bool:
         """Send a call; False where it has to take the walk, and then nothing was done."""
-        kept, call, recorder = self._kept, going.call, self.recorder
+        kept, call = self._kept, going.call
         if not all(map(is_, map(ask, self._questions), self._words)):
             kept.drop(self)
             return False
@@ -273,24 +159,23 @@ class Prepared:
         taken = 0
         for takes in self._takes:
             if not takes(call):
-                self._give_back(call, taken)
-                return False
+                return self._not_sent(call, taken)
             taken += 1
+        recorder = self.recorder
         if not recorder.begin(going, call):
-            self._give_back(call, taken)
-            return False
+            return self._not_sent(call, taken)
         if not self.line.send(going, call):
             recorder.undo(going)
-            self._give_back(call, taken)
-            return False
+            return self._not_sent(call, taken)
         kept.forwarded.add(going)
         kept.served += 1
         kept.kernel.in_flight += 1
         return True
 
-    def _give_back(self, call: Call, taken: int) -> None:
+    def _not_sent(self, call: Call, taken: int) -> bool:
         for gives_back in self._gives_back[:taken]:
             gives_back(call)
+        return False
 
     def answered(self, going: Going, raw: bytes) -> bool:
         """The end of a call, handed over to be recorded; `going` is told once that is done, perhaps at once. False where the walk has to go on
@@ -323,11 +208,11 @@ class Prepared:
 
     def promoted(self, going: Going) -> None:
         """The walk goes on with a call."""
-        going.trail = self.recorder.trail(going)
+        going.trail, going.rest = self.recorder.trail(going), self.policy.rest(going.came)
         self._kept.going_on[going.call.id] = going
 
 
-def _kept_back(call: Call) -> None:
+def _stays(call: Call) -> None:
     """What was counted stays counted."""
 
 
@@ -401,21 +286,20 @@ class PreparedCalls:
         if session is None or self.mode == "off" or call.door != "http":
             return
         key = session, name
-        if key in self.known:
+        if key in self.known or len(name) > _NAME_CHARS:
             return
-        tried = self._tried.get(key, 0) + 1
         if len(self._tried) >= KEPT:
             self._tried.clear()
-        self._tried[key] = tried
+        self._tried[key] = tried = self._tried.get(key, 0) + 1
         # Of what cannot be prepared this is asked more and more seldom.
-        if tried < self.after or tried & (tried - 1) or len(name) > _NAME_CHARS:
+        if tried < self.after or tried & (tried - 1):
             return
         try:
             made = self._composed(policy, call)
         except Exception:  # the calls take the walk
             log.exception("calls of %s could not be prepared", name)
             return
-        if made is not None:
+        if made is not None and made.holds():
             if len(self.known) >= KEPT:
                 self.known.clear()
             self.known[key] = made
@@ -423,15 +307,14 @@ class PreparedCalls:
 
     def _composed(self, policy: Policy, call: Call) -> Prepared | None:
         """What is decided about all calls like this one; None where somebody has to be asked about each."""
-        if policy.way is None or not call.params.keys() <= {"name", "arguments"}:
+        if policy.way is None or call.kind != "tool" or not call.params.keys() <= _PLAIN:
             return None
-        hooks = [stands(call) for stands in self._hooks]
-        if None in hooks:
+        if any(one is not None for one in (call.deadline, call.requested, call.touches, call.listen)):
             return None
-        said: list[Standing] = [one for one in hooks if one is not None]
+        said: list[Standing] = []
         facts: dict[str, Any] = {}
-        for part in (*policy.gates, *policy.filters):
-            stands = getattr(part, "stands", None)
+        every = [getattr(one, "stands", None) for one in (*policy.gates, *policy.filters)]
+        for stands in (*self._hooks, *every):
             word = None if stands is None else stands(call)
             if word is None:
                 return None
@@ -439,7 +322,6 @@ class PreparedCalls:
             facts.update(word.facts)
         line, recorder = policy.way(call), self._recorder(call)
         # In their order, as they are recorded.
-        if line is None or recorder is None or list(facts.items()) != list(call.facts.items()):
+        if line is None or recorder is None or [*facts.items()] != [*call.facts.items()]:
             return None
-        made = Prepared(self, policy, call, said, facts, line, recorder)
-        return made if made.holds() else None
+        return Prepared(self, call, _Word(policy, said, facts, line, recorder))

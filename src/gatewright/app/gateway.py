@@ -200,7 +200,9 @@ class Gateway:
         witness(self.audit, self.supervisor.hub)
         self._around = [one.around(self.supervisor) for one in features]
         hooks = [one.hooks for one in self._around]
-        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(Hooks(around=(worded,), stands=(worded_nearby,)), *hooks))
+        self.kernel = Kernel(
+            *CLOSED, self.audit, Hooks.of(Hooks(around=(worded,), stands=(worded_nearby,)), *hooks)
+        )
         acted = self.events.acted
         self.administration = Administration(self.supervisor, self.again, acted, stopped)
         inside = self._inside = Inside(

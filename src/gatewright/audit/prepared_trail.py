@@ -59,7 +59,11 @@ class PreparedRecords:
         )
         self._intended, self._ended, self._shared, self._details = templates_of(call)
         self._facts = dict(call.facts)
-        self._take, self._enter, self._now = shared.stamps.take, shared.intents.enter, shared.monotonic
+        self._take, self._enter, self._now = (
+            shared.stamps.take,
+            shared.intents.enter,
+            shared.monotonic,
+        )
         self._turn = shared.turn
 
     def begin(self, going: Begun, call: Call) -> bool:

@@ -62,8 +62,8 @@ class Server:
         self._told = told
         self._screen = Screen(spec.id, told)
         self._authorizer = authorizer
-        permits = told.permits
-        self._admission = None if permits is None else Admission(lambda: self.spec, permits)
+        admits = told.permits
+        self._admission = None if admits is None else Admission(lambda: self.spec, admits)
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
@@ -201,8 +201,7 @@ class Server:
         return link
 
     def roots_late(self, session: str | None) -> bool:
-        """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call,
-        nobody could say which they are now."""
+        """Whether the session's own connection hears with its next call that its roots are others: outside of one nobody could say which."""
         keeper = self._lanes.own(session)
         return keeper is not None and keeper.roots_late()
 

@@ -83,7 +83,12 @@ class StraightLine:
     most = LARGE
 
     def __init__(
-        self, sender: CallSender, keeper: Reconnector, link: PipeLink, rests: tuple[Rest, ...], name: str
+        self,
+        sender: CallSender,
+        keeper: Reconnector,
+        link: PipeLink,
+        rests: tuple[Rest, ...],
+        name: str,
     ) -> None:
         """`name` is the tool's own."""
         self._sender = sender

@@ -83,7 +83,17 @@ class KnownHead:
     False where it did nothing. All go with the head.
     """
 
-    __slots__ = ("_at", "_form", "_length", "_place", "_scope", "_size", "notes", "serve", "straight")
+    __slots__ = (
+        "_at",
+        "_form",
+        "_length",
+        "_place",
+        "_scope",
+        "_size",
+        "notes",
+        "serve",
+        "straight",
+    )
 
     def __init__(self, text: bytes, length: bytes, scope: dict[str, Any]) -> None:
         """`length` is the value of its `Content-Length`. Raises `ValueError` where that is not to be found in the text once, or is not

@@ -347,12 +347,7 @@ class Link(abc.ABC):
         return params
 
     async def _rounds(
-        self,
-        method: str,
-        params: dict[str, Any],
-        call: Call,
-        back: Back,
-        deadline: float,
+        self, method: str, params: dict[str, Any], call: Call, back: Back, deadline: float
     ) -> Outcome:
         """Ask a legacy caller what a modern server wants to know, and repeat the call with it."""
         current = await self._once(method, params, call, back, deadline)

@@ -197,7 +197,9 @@ class PipeLink(Link):
     def takes_plainly(self) -> bool:
         """Whether calls are sent as they are: nothing in them is different between caller and server."""
         hello = self._hello
-        return hello is not None and hello.mgp is None and not (self.modern or self._outgoing.always)
+        return (
+            hello is not None and hello.mgp is None and not (self.modern or self._outgoing.always)
+        )
 
     def send_at_once(self, going: Going, call: Call, params: dict[str, Any]) -> bool:
         """Send a call whose answer `going` takes; False where that is not the usual case, and nothing was sent."""

@@ -88,6 +88,7 @@ class StraightCall:
     ident = 0
     due = 0.0
     trail: Any = None
+    rest: Any = None
     exchange: Any = None
     slot, started, spent_s = 0, 0.0, None
     asked = "", 0
@@ -158,8 +159,10 @@ class StraightCall:
         self.refusal = refusal
         self.promote()
 
-    def came(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
-        """How it ends, once the walk goes on with it."""
+    def came(self, call: Call, back: Any) -> Coroutine[Any, Any, Outcome]:
+        """How it ends, once the walk goes on with it, whose own object is `back`."""
+        if self.refusal is not None:
+            back.end(self.refusal)
         return self.prepared.line.came(self, self.exchange, call, back)
 
     # -- for its client
