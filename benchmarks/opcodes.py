@@ -14,6 +14,8 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -133,41 +135,35 @@ async def counted(folder: Path, revision: str = "2025-06-18", more: str = "") ->
 
 def _measured(port: int, revision: str, loop: asyncio.AbstractEventLoop, found: Counted) -> None:
     both = threading.Barrier(CLIENTS + 1)
-    troubles: list[Exception] = []
+    with ThreadPoolExecutor(CLIENTS) as threads:
+        clients = [
+            threads.submit(_client, port, number, revision, both) for number in range(CLIENTS)
+        ]
+        with suppress(threading.BrokenBarrierError):
+            both.wait()
+            _in_loop(loop, found.trace)
+            both.wait()
+            both.wait()
+            _in_loop(loop, None)
+        for one in clients:
+            one.result()
 
-    def client(number: int) -> None:
-        one = _Client(port, number, revision)
-        try:
-            for at in range(WARM):
-                one.call(at)
-            both.wait()
-            both.wait()
-            for at in range(WARM, WARM + CALLS):
-                one.call(at)
-            both.wait()
-            both.wait()
-        except Exception as problem:  # told by whoever waits
-            troubles.append(problem)
-            both.abort()
-        finally:
-            one.close()
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(CLIENTS)]
-    for one in threads:
-        one.start()
+def _client(port: int, number: int, revision: str, both: threading.Barrier) -> None:
+    one = _Client(port, number, revision)
     try:
+        for at in range(WARM):
+            one.call(at)
         both.wait()
-        _in_loop(loop, found.trace)
         both.wait()
+        for at in range(WARM, WARM + CALLS):
+            one.call(at)
         both.wait()
-        _in_loop(loop, None)
-        both.wait()
-    except threading.BrokenBarrierError:
-        pass
-    for one in threads:
-        one.join()
-    if troubles:
-        raise troubles[0]
+    except BaseException:
+        both.abort()
+        raise
+    finally:
+        one.close()
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop, trace: Any) -> None:
@@ -194,9 +190,9 @@ def _told(found: Counted) -> None:
 def _main() -> None:
     import uvloop  # noqa: PLC0415 - not there on every platform
 
-    revision, more = (sys.argv[1:] + ["2025-06-18", ""])[:2] if sys.argv[1:] else ("2025-06-18", "")
+    revision = sys.argv[1] if sys.argv[1:] else "2025-06-18"
     with tempfile.TemporaryDirectory() as folder:
-        _told(uvloop.run(counted(Path(folder), revision, more)))
+        _told(uvloop.run(counted(Path(folder), revision)))
 
 
 if __name__ == "__main__":

@@ -43,10 +43,8 @@ async def test_answers_and_records_are_the_same_with_and_without(tmp_path: Path)
             heard: list[bytes] = []
             house.gateway.audit.heard.listen(heard.append)
             client = await house.client()
-            said = []
             house.prepared.mode = "on" if wanted else "off"
-            for at in range(7):
-                said.append(await client.call(TELL, f'grüße "{at}" \\ \u2028'))
+            said = [await client.call(TELL, f'grüße "{at}" \\ \u2028') for at in range(7)]
             assert (house.prepared.served > 0) is wanted
             client.close()
             answers.append(said)

@@ -118,7 +118,12 @@ class Policy:
     def rest(self, dispatch: Dispatch) -> Policy:
         """What is left of it to do with a call that was sent already, whose answer `dispatch` waits for."""
         rest = Policy((), dispatch, self.filters)
-        rest.judges, rest.easing, rest._since, rest._of = self.judges, self.easing, self._since, self
+        rest.judges, rest.easing, rest._since, rest._of = (
+            self.judges,
+            self.easing,
+            self._since,
+            self,
+        )
         return rest
 
     def refused_since(self, call: Call) -> Refusal | None:

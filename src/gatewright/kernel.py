@@ -15,7 +15,6 @@ from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 from gatewright.call import (
-    Answer,
     Back,
     Call,
     Event,
@@ -24,7 +23,6 @@ from gatewright.call import (
     Gate,
     Outcome,
     Refusal,
-    Unrecorded,
 )
 from gatewright.call_policy import OUTCOMES, UNCLEANED, Dispatch, Judge, Policy, refused
 from gatewright.gate_waits import GateWaits, Present
@@ -294,8 +292,7 @@ class Kernel:
         return await self._forward(policy, again, back, trail)
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
-        if policy.way is not None:
-            self.prepared.offer(policy, call)
+        self.prepared.offer(policy, call)
         task, since = asyncio.current_task(self._loop), monotonic()
         running = _Running(call, back, policy.filters, policy=policy, task=task, since=since)
         outcome: Outcome = _CANCELLED

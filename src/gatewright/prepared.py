@@ -283,7 +283,7 @@ class PreparedCalls:
     def offer(self, policy: Policy, call: Call) -> None:
         """A call has passed every gate without a wait."""
         session, name = call.session, call.name
-        if session is None or self.mode == "off" or call.door != "http":
+        if session is None or policy.way is None or call.door != "http" or self.mode == "off":
             return
         key = session, name
         if key in self.known or len(name) > _NAME_CHARS:
@@ -309,7 +309,9 @@ class PreparedCalls:
         """What is decided about all calls like this one; None where somebody has to be asked about each."""
         if policy.way is None or call.kind != "tool" or not call.params.keys() <= _PLAIN:
             return None
-        if any(one is not None for one in (call.deadline, call.requested, call.touches, call.listen)):
+        if any(
+            one is not None for one in (call.deadline, call.requested, call.touches, call.listen)
+        ):
             return None
         said: list[Standing] = []
         facts: dict[str, Any] = {}

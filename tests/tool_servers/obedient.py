@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -28,36 +30,55 @@ def result(ident: Any, text: str, **more: Any) -> None:
     say({"id": ident, "result": {"content": [{"type": "text", "text": text}], **more}})
 
 
+def late(ident: Any, text: str) -> None:
+    threading.Timer(0.15, result, (ident, text)).start()
+
+
+def twice(ident: Any, text: str) -> None:
+    result(ident, text)
+    result(ident, "again")
+
+
+def log(ident: Any, text: str) -> None:
+    say({"method": "notifications/message", "params": {"level": "error", "data": text}})
+    result(ident, text)
+
+
+def ask(ident: Any, text: str) -> None:
+    ASKED["q"] = ident, text
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    params = {"message": "which?", "requestedSchema": schema}
+    say({"id": "q", "method": "elicitation/create", "params": params})
+
+
+def error(ident: Any, text: str) -> None:
+    say({"id": ident, "error": {"code": -32000, "message": text}})
+
+
+def offers(ident: Any, text: str) -> None:
+    OFFERED["tell"] = text
+    say({"method": "notifications/tools/list_changed"})
+    result(ident, text)
+
+
+DOES: dict[str, Callable[[Any, str], object]] = {
+    "plain": result,
+    "late": late,
+    "twice": twice,
+    "log": log,
+    "ask": ask,
+    "error": error,
+    "failed": partial(result, isError=True),
+    "long": lambda ident, text: result(ident, text * 40_000),
+    "offers": offers,
+    "never": lambda ident, text: None,
+    "leaves": lambda ident, text: sys.exit(3),
+}
+
+
 def called(ident: Any, arguments: dict[str, Any]) -> None:
     """Do as told."""
-    text, how = arguments["text"], arguments.get("how", "plain")
-    if how == "plain":
-        result(ident, text)
-    elif how == "late":
-        threading.Timer(0.15, result, (ident, text)).start()
-    elif how == "twice":
-        result(ident, text)
-        result(ident, "again")
-    elif how == "log":
-        say({"method": "notifications/message", "params": {"level": "error", "data": text}})
-        result(ident, text)
-    elif how == "ask":
-        ASKED["q"] = ident, text
-        schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-        params = {"message": "which?", "requestedSchema": schema}
-        say({"id": "q", "method": "elicitation/create", "params": params})
-    elif how == "error":
-        say({"id": ident, "error": {"code": -32000, "message": text}})
-    elif how == "failed":
-        result(ident, text, isError=True)
-    elif how == "long":
-        result(ident, text * 40_000)
-    elif how == "offers":
-        OFFERED["tell"] = text
-        say({"method": "notifications/tools/list_changed"})
-        result(ident, text)
-    elif how == "leaves":
-        sys.exit(3)
+    DOES[arguments.get("how", "plain")](ident, arguments["text"])
 
 
 def take(message: dict[str, Any]) -> None:

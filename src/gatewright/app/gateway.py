@@ -195,16 +195,13 @@ class Gateway:
         self._standing: dict[str, Standing] = {}
         self._judges = self._policies()
         table = self._judges.table(settings)
-        side, stopped = self._side(), self._stopped
-        self.supervisor = supervisor_of(settings, table.sight, self.events.server, side, stopped)
+        events, side, stopped = self.events, self._side(), self._stopped
+        self.supervisor = supervisor_of(settings, table.sight, events.server, side, stopped)
         witness(self.audit, self.supervisor.hub)
         self._around = [one.around(self.supervisor) for one in features]
-        hooks = [one.hooks for one in self._around]
-        self.kernel = Kernel(
-            *CLOSED, self.audit, Hooks.of(Hooks(around=(worded,), stands=(worded_nearby,)), *hooks)
-        )
-        acted = self.events.acted
-        self.administration = Administration(self.supervisor, self.again, acted, stopped)
+        hooks = [Hooks((worded,), stands=(worded_nearby,)), *(one.hooks for one in self._around)]
+        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(*hooks))
+        self.administration = Administration(self.supervisor, self.again, events.acted, stopped)
         inside = self._inside = Inside(
             servers=self.supervisor,
             kernel=self.kernel,
@@ -218,7 +215,7 @@ class Gateway:
         own = {name: method for one in methods for name, method in one.items()}
         own[SESSIONS] = SessionList(self._standing, inside.counts)
         shared = {name: one for around in self._around for name, one in around.shared.items()}
-        of_calls = own, shared, self.events.retried, self._random
+        of_calls = own, shared, events.retried, self._random
         self._dispatch = dispatch_of(self.supervisor, self.kernel, *of_calls)
         self._running = Running()
         self._judge_by(table, self.supervisor.fleet)

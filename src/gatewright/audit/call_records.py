@@ -120,9 +120,8 @@ def told_of(call: Call) -> Told | None:
 
 
 class Templates(NamedTuple):
-    """What the records of tool calls that are alike say, for `%`, in this order: id and time of the record, then the trace, the call, the
-    digest and the size of its arguments. `ended`, of a success, has the size of the result and the milliseconds besides; `shared` begins
-    with the trace; `details` is no template."""
+    """What the records of tool calls that are alike say, for `%`: id and time of the record, then (`shared`) trace, call, digest and size of
+    its arguments; in `ended`, of a success, the size of the result and milliseconds besides. `details` is no template."""
 
     intended: str
     ended: str
@@ -134,8 +133,8 @@ def templates_of(call: Call) -> Templates:
     """Of a call that is about to be forwarded at once. Raises an exception where it takes a `Record` to say it."""
     caller, info, target = call.caller, call.client.info, cast("Tool", call.tool).target
     who = caller.kind, caller.id, caller.key_id, target.server, target.name
-    said = info.get("name"), info.get("version")
-    pieces = _standing[(HELD.version, *who, call.method, call.door, call.session, *said)]
+    way = call.method, call.door, call.session, info.get("name"), info.get("version")
+    pieces = _standing[(HELD.version, *who, *way)]
     details = _details_text(call)
     before, behind, plain = (one.replace("%", "%%") for one in (*pieces, details))
     shared = f"{before}%s{_CALL}%s{behind}%s{_BYTES}%d"

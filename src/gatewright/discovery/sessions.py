@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import cast
 
 import msgspec
 
-from gatewright.call import KERNEL, Answer, Call, Outcome, Target
+from gatewright.call import KERNEL, Answer, Call, Outcome, Target, Tool
 from gatewright.config import Discovery
 
 __all__ = ["ALL", "SESSIONS", "TOOLS", "Context", "Sessions"]
@@ -64,8 +65,8 @@ class Sessions:
 
     def answered(self, call: Call) -> Callable[[float], object]:
         """What notes each call like this one that is answered (`ended`), of a session."""
-        caller, target = call.caller, None if call.tool is None else call.tool.target
-        use = caller.kind, caller.id, call.profile, call.session, target
+        caller, tool = call.caller, cast("Tool", call.tool)
+        use = caller.kind, caller.id, call.profile, call.session, tool.target
 
         def note(spent_s: float) -> None:
             new = self._new

@@ -371,9 +371,8 @@ class Server:
         if main:
             self.stderr.attempt()
         process = partial(self.stderr.process, main=main)
-        around = Around(
-            self._info, sink, process, self._leave, self._authorizer, outside, admits=admits
-        )
+        whose = self._info, sink, process, self._leave, self._authorizer, outside
+        around = Around(*whose, admits=admits)
         return lead(await reach(self.spec, around, capabilities), self._told.tasks, self.spec, sink)
 
     async def _connected(self, link: Link) -> None:

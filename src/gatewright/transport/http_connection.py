@@ -129,9 +129,8 @@ class HttpConnection(Sliced):
         if known is None:
             super().data_received(data)
             return
-        self._deadline.awaited, self._incoming, self._running = "", known, known
-        if not known.at_once():
-            self._start(known)
+        self._deadline.awaited, self._incoming = "", known
+        self._start(known)
 
     def feed(self, data: bytes) -> None:
         """Parse what came."""
@@ -247,8 +246,8 @@ class HttpConnection(Sliced):
 
     def _start(self, exchange: Exchange) -> None:
         self._running = exchange
-        exchange.task = task = self._loop.create_task(exchange.run())
-        self.serving.tasks.add(task)
+        if not exchange.at_once():
+            exchange.begin(self._loop)
 
     def taken(self) -> None:
         """The application took what there was of a body."""

@@ -140,7 +140,11 @@ class Exchange(msgspec.Struct, eq=False):
 
     def go_on(self, work: Awaitable[None]) -> None:
         """Answer in a task what was begun without one."""
-        self.task = task = asyncio.get_running_loop().create_task(self.run(work))
+        self.begin(asyncio.get_running_loop(), work)
+
+    def begin(self, loop: asyncio.AbstractEventLoop, work: Awaitable[None] | None = None) -> None:
+        """Have it run in a task (`run`)."""
+        self.task = task = loop.create_task(self.run(work))
         self.connection.serving.tasks.add(task)
 
     def took(self) -> None:

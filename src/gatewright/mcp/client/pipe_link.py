@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from gatewright.call import Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.client.backlog_shares import BacklogShares
@@ -246,9 +246,8 @@ class PipeLink(Link):
         del self._pending[exchange.ident]
 
     def _all_ordinary(self) -> None:
-        for one in list(self._pending.values()):
-            if type(one) is not PendingRequest:
-                one.promote()
+        for one in [one for one in self._pending.values() if type(one) is not PendingRequest]:
+            cast("Any", one).promote()
 
     def _without_room(self, frame: bytes, call: Call | None = None) -> Refusal | None:
         """Why a message is not sent that a caller made as large as it is. Else the server would be ended as a slow reader, and

@@ -104,8 +104,7 @@ class ServedRequest:
         """Where that request is answered; None where it has been."""
 
     async def run(self, key: bytes, call: Call | None = None, said: Outcome | None = None) -> None:
-        """Walk the call and answer it; then it is not what runs under `key`. Raises only a cancellation by others than its caller.
-        `call` is one that was begun (`straight`), and `said` how it ended, where it did."""
+        """Walk the call (or one begun, perhaps ended as `said`) and answer it; then it is not what runs under `key`. Raises only its cancellation by others than its caller."""
         host, front = self._host, self._host.front
         outcome: Outcome | None = None
         unrecorded: Outcome | None = None

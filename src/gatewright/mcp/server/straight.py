@@ -12,7 +12,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Outcome, Refusal, Unrecorded
+from gatewright.call import Answer, Back, Call, Client, Outcome, Refusal, Unrecorded
 from gatewright.mcp.protocol.client_params import params_of
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.outcomes import Spelled
@@ -24,6 +24,7 @@ from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import META_VERSION
+from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.mcp.wire.versions import METHODS
 
 __all__ = ["LONGEST", "StraightCall", "StraightWay"]
@@ -56,7 +57,7 @@ class _Recorder(Protocol):
 class _Prepared(Protocol):
     """What was decided (`gatewright.prepared.Prepared`)."""
 
-    client: Any
+    client: Client
     caller: Any
     tool: Any
     target: Any
@@ -109,7 +110,6 @@ class StraightCall:
         whole: Whole,
         session: HttpSession,
         said: HttpHeaders,
-        key: bytes,
     ) -> None:
         self._way = way
         self.prepared = prepared
@@ -117,7 +117,6 @@ class StraightCall:
         self._whole = whole
         self._session = session
         self._said = said
-        self._key = key
         self.since = way.clock()
 
     # -- for the connection of its server
@@ -207,8 +206,8 @@ class StraightCall:
         if type(answer) is not Answer:
             self._go_on(answer)
             return
-        if running.get(self._key) is self:
-            del running[self._key]
+        if running.get(request) is self:
+            del running[request]
         if not self._whole.answer_json(_ANSWER % (request, answer.raw)):
             self._whole.go_on(self._replying().finish(request, Spelled(answer.raw)))
 
@@ -229,9 +228,9 @@ class StraightCall:
         call, peer = self.call, self._session.peer
         inbound = Inbound(call.request, _METHOD, call.params, call.client, _SPEC, None, call.size)
         self._served = served = ServedRequest(peer, inbound, self._replying())
-        if peer.running.get(self._key) is self:
-            peer.running[self._key] = served
-        self._whole.go_on(served.run(self._key, call, said))
+        if peer.running.get(call.request) is self:
+            peer.running[call.request] = served
+        self._whole.go_on(served.run(call.request, call, said))
 
 
 class StraightWay:
@@ -262,26 +261,21 @@ class StraightWay:
 
     def _served(self, whole: Whole, said: HttpHeaders, profile: str) -> bool:
         front, body, named = self._front, whole.body, said.session
-        if type(body) is not bytes or len(body) > LONGEST or body.find(_MODERN_MARK) >= 0:
+        if type(body) is not bytes or whole.unusual or named is None or not front.settled:
             return False
-        message = jsonrpc.parse(body, front.limits)
-        if type(message) is not jsonrpc.Request or message.method != _METHOD or named is None:
+        read = _read(body, front.limits)
+        if read is None:
             return False
-        params = params_of(message)
-        if not params.keys() <= _PLAIN or message.trace_id is not None:
-            return False
-        prepared = self._known.get((named, params.get("name", "")))
-        if prepared is None or whole.unusual or not front.settled:
-            return False
-        session = self.sessions.straight(named, profile)
-        if session is None:
+        message, params = read
+        prepared = self._known.get((named, params["name"]))
+        session = None if prepared is None else self.sessions.straight(named, profile)
+        if prepared is None or session is None:
             return False
         peer, key, primed = session.peer, message.id, session.primed
         if (
-            prepared.client is not peer.conversation.client
+            peer.conversation.client is not prepared.client
             or prepared.caller is not peer.caller
             or key in peer.running
-            or key.find(b"\\") >= 0
             or (primed and said.small_events)
         ):
             return False
@@ -306,7 +300,7 @@ class StraightWay:
             request=key,
             size=len(message.params),
         )
-        going = StraightCall(self, prepared, call, whole, session, said, key)
+        going = StraightCall(self, prepared, call, whole, session, said)
         if not prepared.begin(going):
             return False
         self.sessions.used(named, session, said.credential)
@@ -315,3 +309,20 @@ class StraightWay:
         if primed and said.reads_streams:
             self.sessions.overdue(going)
         return True
+
+
+def _read(body: bytes, limits: Limits) -> tuple[jsonrpc.Request, dict[str, Any]] | None:
+    """The call that a message is, where nothing about it is unusual."""
+    if len(body) > LONGEST or body.find(_MODERN_MARK) >= 0:
+        return None
+    message = jsonrpc.parse(body, limits)
+    if type(message) is not jsonrpc.Request or message.method != _METHOD:
+        return None
+    try:
+        params = params_of(message)
+    except ValueError:
+        return None
+    usual = params.keys() <= _PLAIN and type(params.get("name")) is str
+    if not usual or message.trace_id is not None or message.id.find(b"\\") >= 0:
+        return None
+    return message, params
