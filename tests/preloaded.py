@@ -6,6 +6,10 @@ import os
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from gatewright.prepared import Mode
 
 __all__ = ["preload", "switch"]
 
@@ -22,7 +26,7 @@ def switch() -> None:
 
     found = os.environ.get("PREPARED_CALLS", "")
     if found:
-        PreparedCalls.mode, PreparedCalls.after = found, 1
+        PreparedCalls.mode, PreparedCalls.after = cast("Mode", found), 1
 
 
 def preload() -> None:

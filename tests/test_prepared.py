@@ -242,7 +242,9 @@ async def _listed(house: PreparedHouse, client: RawClient) -> str:
     await client.text(TELL, "Tells something else.", "offers")
     catalogue = house.gateway.supervisor.catalogue
     async with asyncio.timeout(5):
-        while b"something else" not in bytes(catalogue.tool("", TELL).definition["description"]):
+        while (tool := catalogue.tool("", TELL)) is not None and b"something else" not in bytes(
+            tool.definition["description"]
+        ):
             await asyncio.sleep(0.005)
     return "tool_disabled"
 
@@ -360,7 +362,7 @@ async def test_without_the_word_of_any_one_gate_or_filter_calls_take_the_walk(
         client = await house.client()
         await house.warm(client)
         policy = house.gateway.kernel.policy
-        every = [*policy.gates, *policy.filters]
+        every: list[Any] = [*policy.gates, *policy.filters]
         assert len(every) >= 14
         for one in every:
             with monkeypatch.context() as patched:

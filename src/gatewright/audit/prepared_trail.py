@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Protocol
 
@@ -24,8 +25,8 @@ class Begun(Protocol):
     """The digest of its arguments, and how many bytes they have."""
     spent_s: float | None
 
-    def written(self, number: int) -> None:
-        """Its end is in the trail."""
+    def written(self, number: int) -> Callable[[], object] | None:
+        """Its end is in the trail (`turn_writes.Waiter`)."""
 
     def failed(self, problem: Unrecorded) -> None:
         """It could not be written."""

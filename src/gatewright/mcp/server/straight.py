@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Client, Outcome, Refusal, Unrecorded
@@ -181,13 +181,13 @@ class StraightCall:
 
     # -- for the record
 
-    def written(self, number: int) -> None:
-        """Its end is in the trail (`turn_writes.Waiter`)."""
+    def written(self, number: int) -> Callable[[], object] | None:
+        """Its end is in the trail (`turn_writes.Waiter`): it leaves once all have heard of that."""
         self.prepared.recorder.left(self)
         if self._ready:
-            self._leave()
-        else:
-            self._is_recorded = True
+            return self._leave
+        self._is_recorded = True
+        return None
 
     def failed(self, problem: Unrecorded) -> None:
         """Its end could not be written."""
