@@ -16,7 +16,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 from gatewright.secret_scanning import context, passwords
-from gatewright.secret_scanning.formats import FORMATS
+from gatewright.secret_scanning.formats import formats
 from gatewright.secret_scanning.personal import PERSONAL
 from gatewright.secret_scanning.vendors import VENDORS
 
@@ -89,7 +89,7 @@ def _sample(pattern: str) -> str:
 def triggers() -> dict[str, str]:
     """Name → text that makes some rule look closer, for every row of the tables."""
     found = {f"word {one!r}": one for one in _WORDS}
-    for number, (name, hint, rest) in enumerate(FORMATS):
+    for number, (name, hint, rest) in enumerate(formats()):
         found[f"format {number} {name}"] = _sample(hint)
         found[f"format {number} {name} whole"] = _sample(f"(?:{hint})(?:{rest})")
     for kind, (hint, pattern) in PERSONAL.items():

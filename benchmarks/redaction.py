@@ -125,7 +125,7 @@ def _spent(work: Callable[[], object]) -> float:
 
 def _documents() -> Iterator[tuple[str, str]]:
     """Ordinary text: prose and code of this repository, each repeated to the size of a large result."""
-    for name, pattern in (("prose", "docs/**/*.md"), ("code", "src/gatewright/serving/*.py")):
+    for name, pattern in (("prose", "docs/**/*.md"), ("code", "src/gatewright/servers/*.py")):
         text = "\n".join(one.read_text() for one in sorted(ROOT.glob(pattern)))
         yield name, (text * (_LARGE // len(text) + 1))[:_LARGE]
 

@@ -8,6 +8,7 @@ import gatewright.pipeline
 from gatewright.flow.filter import Flow
 from gatewright.flow.taints import Taints
 from gatewright.limits.size_filter import Size
+from gatewright.pins.result_filter import Injection, Levels
 from gatewright.pipeline import Filters, ordered_filters
 from gatewright.redaction.filter import Redact, Rules
 from gatewright.schemas.compiled import Compiled
@@ -19,6 +20,7 @@ from gatewright.servers.link_filter import Links
 def test_every_file_of_a_filter_is_in_the_list_once() -> None:
     filters = ordered_filters(
         Filters(
+            Injection(Levels("mark")),
             Flow(Taints(lambda: 0.0), lambda call: ("", "", ""), idle=False),
             OutputSchema(Compiled()),
             Redact(Rules(None)),
@@ -36,9 +38,9 @@ def test_every_file_of_a_filter_is_in_the_list_once() -> None:
 
 def test_a_filter_for_which_nothing_is_configured_is_left_out() -> None:
     flow = Flow(Taints(lambda: 0.0), lambda call: ("", "", ""), idle=True)
-    every = Filters(
-        flow, OutputSchema(Compiled()), Redact(Rules(None)), Links(Catalogue([])), Size(1)
-    )
+    idle = Injection(Levels("off"))
+    judged = OutputSchema(Compiled()), Redact(Rules(None))
+    every = Filters(idle, flow, *judged, Links(Catalogue([])), Size(1))
     assert [one.name for one in ordered_filters(every)] == [
         "output_schema",
         "redact",

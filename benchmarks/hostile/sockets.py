@@ -11,6 +11,7 @@ import json
 import socket
 import ssl
 import time
+from collections.abc import Collection
 from types import TracebackType
 from typing import Any
 
@@ -121,10 +122,14 @@ class WebSocket:
 
     def answer(self, ident: Any, patience_s: float = PATIENCE_S) -> Any:
         """The next message that has this id, or none because it could not be read. Raises `OSError`."""
+        return self.answer_of((ident,), patience_s)
+
+    def answer_of(self, idents: Collection[Any], patience_s: float = PATIENCE_S) -> Any:
+        """The next message that has one of these ids, or none because it could not be read. Raises `OSError`."""
         until = time.monotonic() + patience_s
         while (left := until - time.monotonic()) > 0:
             message = json.loads(self.hear(left))
-            if isinstance(message, dict) and message.get("id", "") in {ident, None}:
+            if isinstance(message, dict) and message.get("id", "") in {*idents, None}:
                 return message
         raise TimeoutError
 

@@ -1,4 +1,4 @@
-"""Data types shared by all parts: `Call`, `Caller`, `Tool`, `Answer`, `Refusal`, `Failure`, `Event`, `Question`, `Gate`, `Filter`.
+"""Types of calls, for all parts: `Call`, `Caller`, `Client`, `Tool`, outcomes, `Event`, `Question`; interfaces `Gate`, `Filter`, `Back`.
 
 Every request, at whichever endpoint it arrives, becomes one `Call`. The kernel walks it through the
 gates, hands it to its owner, cleans what comes back with the filters, and returns one `Outcome`.

@@ -1,4 +1,4 @@
-"""`Policy`: gates, dispatch and filters of one configuration; and the policy of a starting gateway, which refuses every call."""
+"""`Policy`: gates, dispatch, filters of one configuration; asks gates again after a wait; `CLOSED` refuses all while the gateway starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Feature`: base class of what plugs into a gateway; at each stage it may add gates, filters, methods, routes, background work and metrics.
+"""`Feature`, base of what plugs into a gateway: gates, filters, methods, servers, routes, background work, metrics; types of each stage.
 
 A feature is made before any tool server is there (`Ground`). It is asked what it does to servers and to calls, what it answers, and what
 it makes of a configuration; when the kernel and the endpoints are there, what it serves. What it needs of other features it is told

@@ -1,4 +1,4 @@
-"""`GateWaits`: tracks calls that wait inside a gate (for an approval, say), so that a draining gateway can end them with a refusal.
+"""`GateWaits`: tracks calls that wait in a gate (say for approval), asks all gates again after the wait, ends those that are now refused.
 
 Most gates answer at once, and cost nothing here.
 """

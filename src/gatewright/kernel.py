@@ -1,4 +1,4 @@
-"""`Kernel`: passes calls through gates, dispatch and filters, records them, swaps policy, ends calls that it now refuses.
+"""`Kernel`: takes calls through gates, dispatch, filters and audit; dry runs; swaps policy and ends calls that the new one refuses.
 
 `handle` is `walk` inside the hooks: callers elsewhere, tasks, telemetry. Gates may only refuse or add facts; filters may only
 clean. The record is owned by `walk`, outside everything that can fail, so that no refusal, crash or cancellation escapes it.

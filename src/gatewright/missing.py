@@ -166,6 +166,13 @@ def _redacted(settings: Settings, call: object) -> bool:
     return not (levels <= {"off", None} and hidden <= {"keep", None})
 
 
+def _read_for_orders(settings: Settings, call: Call) -> bool:
+    said: set[str | None] = {settings.results.injection}
+    for one in settings.servers:
+        said |= {one.injection, *(rule.injection for rule in one.tools.values())}
+    return (call.of_tool or call.kind == "resource") and not said <= {"off", None}
+
+
 def _has_schema(settings: Settings, tool: Tool) -> bool:
     if tool.schema is None and "outputSchema" not in tool.definition:
         return False
@@ -223,7 +230,8 @@ WITHOUT: Mapping[str, Without] = {
             does="hold back tools whose definition changed",
             gates=("definition",),
             tools=_pinned,
-            keys=("servers.*.pin",),
+            calls=_read_for_orders,
+            keys=("servers.*.pin", "results.*", "servers.*.injection"),
         ),
         Without(
             name="redaction",

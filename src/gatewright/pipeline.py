@@ -47,7 +47,8 @@ class Gates(NamedTuple):
 class Filters(NamedTuple):
     """One of each, in order."""
 
-    flow: Filter  # before anything can fail: what was read was read
+    injection: Filter  # before flow, which notes what it finds, and before redact: marks of what was taken out break words
+    flow: Filter  # before what follows can fail: what was read was read
     output_schema: Filter  # before redact: marks of what was taken out fit no schema
     redact: Filter  # before the size is judged: marks count
     links: Filter  # after redact: what is named is what is shown

@@ -1,4 +1,4 @@
-"""Bounded caches over functions of texts that keep no long ones: `cached_if_short` of one text; of several `cached_if_all_short`, `AllShort`.
+"""Caches of functions of texts; long texts are never kept: `cached_if_short` (one text), `cached_if_all_short`, `AllShort` (several).
 
 A cache is bounded in entries. Keyed by what strangers write, each of them could be as long as a message may be.
 """

@@ -1,4 +1,4 @@
-"""Parses times as people type them (`10m`, `30d`, ISO 8601) and formats timestamps as the record has them."""
+"""Parses times as people type them (`10m`, `30d`, ISO 8601); formats Unix times for the audit trail (ISO 8601 in UTC) and for people."""
 
 from __future__ import annotations
 

@@ -78,6 +78,7 @@ def test_a_blocked_line_says_why(shell: Shell) -> None:
         {
             "id": "x",
             "verdict": "block",
+            "rule": "code_safety",
             "reasons": ["Blocked import: 'socket'", "Blocked pattern: 'eval('"],
         }
     ]
@@ -157,3 +158,35 @@ def test_a_verdict_comes_before_the_next_line_is_there(shell: Shell) -> None:
             assert json.loads(process.stdout.readline())["id"] == number
         process.stdin.close()
         assert process.wait(DEADLINE_S) == 0
+
+
+def test_one_input_of_the_command_line_is_told_in_words_and_explained(shell: Shell) -> None:
+    asked = ["policy", "try", "--validator", "sandbox", "--allow", "inspect", "--why"]
+    done = shell.run(*asked, "git stash list --output=x")
+    assert done.code == 0
+    for words in (
+        "sandbox refuses it: option:",
+        "git stash list: --output writes x (git.toml): refused by the rule option",
+        'passes with validator_options = { allow = ["develop"] }',
+    ):
+        assert words in done.out
+    assert "lets it pass" in shell.run(*asked, "ls -la").out
+    refused = shell.run(*asked, "cat ~/.ssh/id_rsa").out
+    assert "no option of this validator" in refused
+
+
+def test_the_same_as_json_and_for_lines(shell: Shell) -> None:
+    asked = ["--validator", "sandbox", "--allow", "inspect", "--why"]
+    line = "curl https://a.example/"
+    done = shell.run("policy", "try", *asked, "--json", line)
+    one = json.loads(done.out)
+    (found,) = tried(shell, [{"id": 7, "input": line}], *asked)
+    assert one["why"] == found["why"]
+    assert found["rule"] == "network"
+    assert found["why"]["steps"][-1]["table"] == "network.toml"
+    assert found["why"]["widened_by"][0] == {"allow": ["inspect", "network"]}
+    whole = json.dumps({"command": "curl https://a.example/", "n": 1})
+    done = shell.run("policy", "try", *asked, "--arguments", "--json", whole)
+    said = json.loads(done.out)
+    assert said["why"]["argument"] == "/command"
+    assert said["why"]["steps"][-1]["entry"] == "curl"

@@ -16,6 +16,7 @@ validator = "sandbox"
 validator_args = ["/command"]
 redaction = "personal"
 hidden = "remove"
+injection = "hold"
 approver = "operator"
 risk_level = "dangerous"
 permissions_required = ["shell.execute"]
@@ -49,6 +50,7 @@ def test_what_a_tools_own_table_says_goes_first(name: str) -> None:
         "validator_options": "{ pipes = true }",
         "redaction": '"off"',
         "hidden": '"keep"',
+        "injection": '"off"',
         "approver": '"caller"',
         "risk_level": '"safe"',
         "permissions_required": "[]",

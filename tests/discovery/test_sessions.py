@@ -192,7 +192,7 @@ def test_what_nobody_has_looked_at_yet_has_a_bound() -> None:
     sessions = Sessions(lambda: 0.0)
     for n in range(1_000):
         sessions.ended(_tool_call(f"t{n}", session="a"), Answer(b"{}"), 0.1)
-        assert len(sessions._new) < 256
+        assert len(sessions._new) <= 256
     assert list(sessions.of(_tool_call("x", session="a"))) == [f"x/t{n}" for n in range(900, 1_000)]
 
 
@@ -203,3 +203,14 @@ def test_one_without_a_session_was_not_idle_while_it_called() -> None:
         sessions.ended(_tool_call(tool, session=None), answer, 0.1)
         now[0] += 3000.0
     assert list(sessions.of(_tool_call("x", session=None))) == ["x/two", "x/one"]
+
+
+def test_uses_that_nobody_has_looked_at_yet_count_at_their_own_time() -> None:
+    now = [0.0]
+    sessions = Sessions(lambda: now[0])
+    for now[0], name in ((0.0, "one"), (1800.0, "two"), (5000.0, "two")):
+        sessions.ended(_tool_call(name, session=None), Answer(b"{}"), 0.1)
+    assert list(sessions.of(_tool_call("x", session=None))) == ["x/one", "x/two"]
+    now[0] = 9000.0
+    sessions.ended(_tool_call("three", session=None), Answer(b"{}"), 0.1)
+    assert list(sessions.of(_tool_call("x", session=None))) == ["x/three"]

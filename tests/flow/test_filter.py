@@ -52,3 +52,13 @@ def test_what_reads_nothing_of_the_kind_is_not_noted(call: Call) -> None:
     assert flow.outcome(call, answer := Answer(b"{}")) is answer
     assert flow.event(call, EVENT) is EVENT
     assert taints._held == {}
+
+
+def test_what_speaks_to_the_model_is_text_of_strangers_whatever_its_tool_reads() -> None:
+    taints, flow = made()
+    call = a_tool_call(a_tool("read"), facts={"injection": {"signals": {}}})
+    flow.outcome(call, Answer(b"{}"))
+    assert taints.of(("agent", "agent.one", ""), 1) == {"untrusted": "srv__read"}
+    of_resource = a_call("resource", target=a_tool().target, facts={"injection": {"unread": "x"}})
+    flow.event(of_resource, EVENT)
+    assert taints.of(("agent", "agent.one", ""), 1) == {"untrusted": "a resource of srv"}

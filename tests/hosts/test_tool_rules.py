@@ -31,6 +31,7 @@ CASES: dict[str, tuple[list[Any], list[Any]]] = {
     "approver": (["operator"], ["caller", "either", "nobody"]),
     "redaction": (["personal"], ["secrets", "off", "no"]),
     "hidden": (["remove"], ["keep"]),
+    "injection": (["hold"], ["mark", "off", "no"]),
     "flow": (
         [["untrusted", "private", "outbound"], ["outbound", "untrusted", "private"]],
         [["outbound"], ["private", "untrusted"]],

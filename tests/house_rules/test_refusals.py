@@ -46,6 +46,7 @@ ELSEWHERE = {
     "mcp/server/http_app.py:_mcp_socket:": "allowed_hosts",
     "rooms/endpoint.py:__call__:": "allowed_hosts",
     "flow/gate.py:__call__:policy_violation": "[flow]",
+    "pins/result_filter.py:_held:policy_violation": 'injection = "mark"',
     "schemas/gate.py:_unusable:schema_unusable": 'schema = "off"',
     "missing.py:judge:policy_violation": "another gateway, made with the feature that the message names",
     "validators/gate.py:_unavailable:policy_violation": "a validator that is named but not there: the log names it",

@@ -64,3 +64,30 @@ def test_every_signal_says_how_it_is_found() -> None:
 
 def test_many_patterns_are_one_automaton() -> None:
     assert sorted(any_of(["a+", "b", "C"]).Match("caa") or ()) == [0, 2]
+
+
+def _of_results() -> list[Signal]:
+    known = load("results")
+    return [one for one in (*known.phrases, *known.spoken) if one.id.startswith("result-")]
+
+
+@pytest.mark.parametrize("signal", _of_results(), ids=lambda one: one.id)
+def test_a_signal_of_results_is_found_where_it_is_and_nowhere_else(signal: Signal) -> None:
+    def found(text: str) -> bool:
+        return signal.id in {one.signal.id for one in findings([Said(text)], of="results")}
+
+    assert signal.found
+    assert signal.plain
+    assert [one for one in signal.found if not found(one)] == []
+    assert [one for one in signal.plain if found(one)] == []
+
+
+def test_results_have_signals_of_their_own_and_those_that_their_file_counts() -> None:
+    known = load("results")
+    shared = {one.id: one.points for one in (*known.phrases, *known.spoken)}
+    own = {one.id for one in _of_results()}
+    assert set(shared) - own < {one.id for one in _all()}
+    assert all(1 <= points <= HELD_AT for points in shared.values())
+    asked = {group for one in known.spoken for group in (*one.all, *one.none)}
+    assert asked <= set(known.groups)
+    assert "quoted" in {name for name, one in known.groups.items() if one.late}

@@ -20,20 +20,20 @@ NAMING = [
 ]  # fmt: skip
 REFUSED = [
     "import os\nprint(os.environ)", "from os import environ\nprint(dict(environ))", "from os import environ as e\nfor k, v in e.items(): print(k, v)", "import os\n{**os.environ}", "import os\nos.environ.copy()", "import os\ngetattr(os, 'environ').items()", "from os import listdir",
-    "import warnings\nwarnings.catch_warnings()._module", "from warnings import catch_warnings as c\nc()._module.sys", "class A:\n    def __init__(self): self._module = 1\nx._module", "x._private", "(1).__class__", "(1).__class__.__name__", "x.__class__ = y", "x.__class__.__name__ = y",
+    "import warnings\nwarnings.catch_warnings()._module", "from warnings import catch_warnings as c\nc()._module.sys", "class A:\n    def __init__(self): self._module = 1\nx._module", "x._private", "(1).__class__", "x.__class__ = y", "x.__class__.__name__ = y",
     "str.__dict__", "x.__dict__", "vars(str)", "__file__", "__loader__", "x.__file__", "__name__.__class__", "setattr(str, 'x', 1)", "delattr(x, 'y')", "getattr((), '__cl' 'ass__')", "getattr(x, '__class__')", "import operator\noperator.attrgetter('__class__')", "class A(metaclass=B): pass",
     "class A(metaclass=lambda n, b, d: d): pass", "class A(type): pass", "class A(B, x=f()): pass", "class A(**x): pass", "class A:\n    def __reduce_ex__(self, p): return print, ()", "class A:\n    def __getattribute__(self, n): return n", "class A:\n    def __init_subclass__(cls): pass",
     "class A:\n    __reduce__ = f", "def __reduce__(self): ...", "class A:\n    import x as __reduce__", "class A:\n    for __reduce__ in x: pass", "class A:\n    try: x\n    except E as __del__: pass", "match x:\n    case object(__class__=c): pass", "match x:\n    case __reduce__: pass",
-    "'{0.a}'.format(x)", "'{a.b}'.format_map({'a': f})", "'{a[b]}'.format(a=x)", "t = '{0.a}'\nt.format(x)", "f'{().__class__}'", "try: x.y\nexcept AttributeError as e: e.obj", "try: x\nexcept E as e: e.with_traceback(None).__context__", "e.__traceback__", "x = '__reduce__'",
+    "'{0.a}'.format(x)", "'{a.b}'.format_map({'a': f})", "'{a[b]}'.format(a=x)", "t = '{0.a}'\nt.format(x)", "try: x.y\nexcept AttributeError as e: e.obj", "try: x\nexcept E as e: e.with_traceback(None).__context__", "e.__traceback__", "x = '__reduce__'", "x.obj", "x = e\nx.obj",
     "x = '__red' + 'uce__'", "f(__class__=1)", "import functools\nfunctools.wraps(f, assigned=['x'])", "from functools import wraps as w\nw(f, ['x'])", "import functools\nfunctools.update_wrapper(f, g)", "import logging\nlogging.basicConfig(filename='x')", "help('modules')", "input()", "dir(x)",
     "from contextlib import redirect_stdout\nclass R(redirect_stdout):\n    _stream = 'modules'\n    def f(self): self._old_targets = self._old_targets", "getattr(x, '_old_targets')", "getattr(x, '_' + 'y', 1)", "import ｊｓｏｎ", "ｐrint(1)", "x.ａ", "().__𝒸𝓁𝒶𝓈𝓈__", "ºpen('x')", "open = open\nopen('x')", "def f(open): open('x')",
 ]  # fmt: skip
 HONEST = [
     "import os\nprint(os.environ['HOME'], os.environ.get('X'), os.path.join('a', 'b'))", "import os\nif 'X' in os.environ: pass", "class A:\n    def __init__(self): self._x = 1\n    def f(self, other): return self._x == other._x", "p._asdict(); p._replace(x=1)",
-    "class A:\n    def __repr__(self): return f'{self.__class__.__name__}({self.__dict__})'", "print(type(e).__name__, e.__class__.__name__)", "class A:\n    def __init__(self, **k):\n        for a, b in k.items(): setattr(self, a, b)", "super().__init__()",
+    "class A:\n    def __repr__(self): return f'{self.__class__.__name__}({self.__dict__})'", "print(type(e).__name__, e.__class__.__name__)", "class A:\n    def __init__(self, **k):\n        for a, b in k.items(): setattr(self, a, b)", "class A(B):\n    def __init__(self, x): super().__init__(x)", "(1).__class__.__name__", "f'{x.__class__}'",
     "from abc import ABC, ABCMeta\nclass A(metaclass=ABCMeta): pass", "class A(TypedDict, total=False): x: int", "class A:\n    __slots__ = ('x',)\n    def __eq__(self, o): return True\n    def __enter__(self): return self", "if __name__ == '__main__': print(__doc__)", "'{:>10}|{0:,}'.format(1)",
     "t = '{name}'\nt.format(name=1)", "print('{a.b} in a text')", "from functools import wraps\ndef d(f):\n    @wraps(f)\n    def g(*a): return f(*a)\n    return g", "def forward(self, input): return input", "µ = 1\nσ = µ", "s = 'm² ℃ ｆｕｌｌ'  # ｆ", "f'{x} ℃'", "getattr(x, 'name', None)",
-    "from pathlib import PurePath\nPurePath('a/b.csv').suffix", "'''__doc__'''", "import logging\nlogging.basicConfig(level=logging.INFO)", "x.obj", "raise X() from e",
+    "from pathlib import PurePath\nPurePath('a/b.csv').suffix", "'''__doc__'''", "import logging\nlogging.basicConfig(level=logging.INFO)", "raise X() from e",
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ COMPUTING = [
     "df.groupby('a').agg(total=('a', 'sum'), most=pd.NamedAgg(column='a', aggfunc='max'))", "def f(x):\n    return x\ndf['a'].map(f)\ndf.pipe(f)", "df['a'].map({1: 'x'})",
     "names = {1: 'x'}\ndf['a'].map(names)", "df.agg(['sum', np.mean])", "df.pivot_table(index='a', aggfunc='count')", "print(type(df))", "type(df).__name__", "'{:.2f}'.format(1)",
     "pd.options.display.width = 80", "df.astype(object).to_markdown()", "df.to_json(orient='records')", "df.apply(np.sum, 1)", "f = lambda x: x\ndf.transform(f)", "df.info()", "print(df.to_html(index=False))",
-    "df['a'].map('{:.2f}'.format)", "df['a'].apply(str.upper)", "df.select_dtypes(include=[np.number]).corr()",
+    "df.eval('b = a * 2')", "df.query('a > 1 and (b == \"x y\" or c not in [1, 2.5]) & ~(d <= e % 2)')", "print(hasattr(np, 'trapezoid'))", "df['a'].map('{:.2f}'.format)", "df['a'].apply(str.upper)", "df.select_dtypes(include=[np.number]).corr()",
 ]  # fmt: skip
 REACHING = [
     "pd.read_csv('x.csv')", "pd.read_csv(path)", "pd.read_pickle('x')", "df.to_csv('x')", "df.to_csv(path_or_buf='x')", "df.to_pickle('x')", "df.to_csv(*a)", "np.load('x')", "np.save('x', df)",
@@ -41,10 +41,10 @@ BY_NAME = [
     "df.resample('D').apply('to_csv')", "df.apply(str.format)", "str = x\ndf.apply(str.upper)", "df.agg(lambda: 0, 'eval')", "df.agg(t=('a', ['to_csv']))", "df.agg(f=('a', 'b', 'to_csv'))", "df.rolling(2).agg('eval')", "df.expanding().aggregate(['eval'])", "name = 'eval'\ndf.map(name)",
 ]  # fmt: skip
 QUERIES = [
-    "df.query('a > 1')", "df.eval('b = a * 2')", "q = df.query\nq(\"@pd.compat.os.system('id')\")", "list(map(df.eval, ['x']))", "pd.DataFrame.query(df, '@x')", "df.query('@pd.io')", "df.query(text)",
-    "df.eval('@x.__class__')", "print(df.query('x'))", "df.query('x').__name__", "df.groupby('a').query", "[df.eval]", "(lambda d: d.eval)(df)", "match df:\n    case pd.DataFrame(eval=e): e('x')",
+    "df.query('a(1)')", "df.query('a.b')", "df.query('sin (a)')", "df.query('f_in (a)')", "df.query('notf(a)')", "df.query('not(f)(1)')", "df.query('(a)[0]')", "df.query('a[0]')", "df.query('`a`')", "df.query('a == 1', engine='python')", "df.query('x and (@y)')", "df.eval('b = f(a)')", "q = df.query\nq(\"@pd.compat.os.system('id')\")", "list(map(df.eval, ['x']))", "pd.DataFrame.query(df, '@x')", "df.query('@pd.io')", "df.query(text)",
+    "df.eval('@x.__class__')", "df.query(f'a > {x}')", "df.groupby('a').query", "[df.eval]", "(lambda d: d.eval)(df)", "match df:\n    case pd.DataFrame(eval=e): e('x')",
     "class A(pd.DataFrame):\n    __match_args__ = ('eval',)", "class A(pd.DataFrame):\n    run = pd.DataFrame.eval", "df.eval = 1", "del df.query", "class M(type): ...", "class A(metaclass=M): ...",
-    "D = type(df)", "type(type(df))('A', (), {})", "'{0.style}'.format(df)", "f = '{0.style}'.format", "str.format('{0.style}', df)", "'{:{0.style}}'.format(df)", "'{0[a].style}'.format(df)", "df.map('{0.style}'.format)", "df.map(('{0' + '.style}').format)", "[type][0](df)", "print(type)(df)", "'{x}'.format_map({'x': df})", "getattr(df, 'eval')", "hasattr(df, 'style')", "help('x')",
+    "D = type(df)", "type(type(df))('A', (), {})", "'{0.style}'.format(df)", "f = '{0.style}'.format", "str.format('{0.style}', df)", "'{:{0.style}}'.format(df)", "'{0[a].style}'.format(df)", "df.map('{0.style}'.format)", "df.map(('{0' + '.style}').format)", "[type][0](df)", "print(type)(df)", "'{x}'.format_map({'x': df})", "getattr(df, 'eval')", "help('x')",
 ]  # fmt: skip
 STYLES = [
     "df.style.env.from_string(r'{{ x }}').render()", "df.style", "df.style.loader", "df.style.env.compile", "x.loader", "x.env", "x.env.compile('x')", "s = [df.style][0]", "f = lambda d: d.style",

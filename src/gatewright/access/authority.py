@@ -1,4 +1,4 @@
-"""Issues, revokes and evaluates grants for `mgp/access/*`; applies other processes' changes: binds to tool digests, audits, signals."""
+"""`Authority`: issues, revokes, restores, evaluates grants for `mgp/access/*` and the console; applies and audits all changes to them."""
 
 from __future__ import annotations
 

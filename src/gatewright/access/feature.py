@@ -1,4 +1,4 @@
-"""Access control as a feature: gates `resolve`, `access`, `permission`, visibility, MGP access methods and tools; revoking ends running calls."""
+"""Access control as a feature: gates `resolve`, `access`, `permission`, tool visibility, MGP §3 and §5.4 methods; revoking ends calls."""
 
 from __future__ import annotations
 

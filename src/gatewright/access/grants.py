@@ -1,4 +1,4 @@
-"""`Grants`: in-memory access table (MGP §5) of configured and issued grants with expiry and version; decides by agent, server and tool.
+"""`Grants`: in-memory access table (MGP §5) of configured and issued grants: decision, permissions by agent, server, tool; the refusal.
 
 A grant on a tool beats a grant on its server, which beats the server's default policy. Grants have two
 origins: the configuration, which is what somebody intends, and those that operators issue while a

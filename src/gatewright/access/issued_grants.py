@@ -1,4 +1,4 @@
-"""`Issued` grants (MGP §5.4): state-database rows with an in-memory copy; binds them to tool digests and queues changes for the audit trail.
+"""`Issued` grants (MGP §5.4): state-database rows, copy in memory: issue, revoke, bind to tool digests; outbox of changes to audit.
 
 They stand beside what the configuration intends (`access/grants.py` says how the two are read together)
 and survive the gateway. Questions are answered from the layer and touch no database.

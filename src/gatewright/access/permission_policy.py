@@ -1,4 +1,4 @@
-"""Permissions of tool servers (MGP §3): decides each, queues undecided ones, bars servers, records and announces changes.
+"""Permissions of tool servers (MGP §3): decides each by policy or operator, queues open ones, bars servers; audits, announces changes.
 
 How one permission of one server stands is asked in this order. An operator's no holds under every policy. Then:
 

@@ -1,4 +1,4 @@
-"""`Permissions`: stores operators' decisions on server permissions in the state database; caches, expires, queues changes for audit.
+"""`Permissions`: operators' decisions on server permissions in the state database, cached, with expiry; outbox of changes to audit.
 
 A decision (`Word`) is about one server and one permission; a later one takes the place of an earlier one. It holds until its
 time is over, over restarts of server and gateway. Where there is none, the policy decides (`access/permission_policy.py`).

@@ -1,4 +1,4 @@
-"""Builds the access table from `[[grants]]`, `default_policy` and issued grants; and maps each server to its working folder."""
+"""From the settings: the access table of `[[grants]]`, `default_policy` and issued grants; the working folder of each local server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gate `resolve`: maps a call's name to a server's tool, prompt, resource or method; refuses others with similar names visible to the caller.
+"""Gate `resolve`: maps a call's name to a server's tool, prompt, resource or method; refuses unknown names, suggesting visible ones.
 
 Theory: from here on nobody reads the caller's spelling any more: whatever name led here (exposed,
 canonical or dotted), policy decides about one subject. What is not found is answered with names that

@@ -1,4 +1,4 @@
-"""What the arguments of a call name that could be touched (paths, URIs): found at once where they are few, in slices where they are many."""
+"""Finds paths and URIs in a call's arguments, for checks of allowed resources: at once where texts are few, else in time slices."""
 
 from __future__ import annotations
 

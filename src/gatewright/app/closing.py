@@ -1,4 +1,4 @@
-"""Closes what a gateway has opened, in order, also when it did not get to its end or one part cannot be closed."""
+"""Closes all parts of a gateway in order, also after an incomplete start; an error in one leaves none of the others open."""
 
 from __future__ import annotations
 

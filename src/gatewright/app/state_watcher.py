@@ -1,4 +1,4 @@
-"""Polls the state for other processes' changes: reloads keys, ends refused calls, audits, announces changed lists, saves key use.
+"""Polls the state for other processes' changes: reloads and audits keys, ends refused calls, announces changed lists, saves key use.
 
 Commands write into the stores from processes of their own. What they change holds for the next call at once, ends the calls
 that it forbids, is told to those whose lists it changes, and is in the record.

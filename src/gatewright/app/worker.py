@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.pins.offload import read
+from gatewright.pins.offload import read, score
 from gatewright.redaction.offload import cleaned, found_in, looked_through
 from gatewright.schemas.offload import checked, fitted
 from gatewright.servers.uri_offload import names, shows
@@ -50,6 +50,7 @@ _ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
     "fit": fitted,
     "look": looked_through,
     "read": read,
+    "score": score,
 }
 
 

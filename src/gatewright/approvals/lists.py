@@ -1,4 +1,4 @@
-"""`ApprovalLists`: reads approval requests for display: pending ones page by page with filters, and counts of earlier decisions on the like."""
+"""`ApprovalLists`: reads approval requests for the console: pending ones (filter, order, pages), any by id, votes, earlier decisions."""
 
 from __future__ import annotations
 

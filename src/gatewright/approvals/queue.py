@@ -1,4 +1,4 @@
-"""Approval queue: takes and decides requests, redeems approvals, wakes waiting calls, audits each step, notifies the webhook.
+"""`ApprovalQueue`: takes, decides, redeems, expires requests (calls, server permissions); wakes waiting calls, audits, tells webhook.
 
 `gatewright approve` decides in a process of its own. The gateway looks several times a second whether something was
 decided (`look`); a look at a queue that nobody touched costs no statement.

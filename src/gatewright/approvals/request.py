@@ -1,4 +1,4 @@
-"""Types of an approval request (`Asked`, `Approval`, `ApprovalChange`); redacts and cuts shown arguments; tells key votes from others."""
+"""Types of an approval request (`Asked`, `Approval`, `ApprovalChange`); redacts and cuts arguments; combines votes; which had a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Approvals`: approval requests in the state database, shared by gateway and commands; ask, vote, decide, redeem, expire; audit queue.
+"""`Approvals`: requests in the state database, shared by gateway and commands: ask, vote, decide, redeem, expire; audit outbox.
 
 Theory. A request for approval is bound to what was asked: caller, server, tool, SHA-256 of the canonical
 arguments, digest of the tool's definition and version of the policy. The same question asked again is the same

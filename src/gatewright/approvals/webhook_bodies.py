@@ -1,4 +1,4 @@
-"""JSON bodies of the approvals webhook: generic, Slack blocks, Teams adaptive card, Discord embed; no argument, and a URL of the console.
+"""JSON bodies of the approvals webhook (generic, Slack, Teams, Discord): the console's URL for the request, never call arguments.
 
 Chat programs read markup in texts. What agents and servers chose stands in plain text elements where there are some, and is escaped
 where there are none; nobody is mentioned. The URL opens a page of the console, for whoever can sign in there: by itself it decides

@@ -1,4 +1,4 @@
-"""Anchors state changes in the audit trail; refuses to start, or bars calls until repaired, if the state is older or the trail lost.
+"""Opens state and audit trail; anchors state changes in it; bars start and calls while state is older or trail lost; `accept` ends that.
 
 What an older or missing store would allow is refused: a gateway does not start on it, and one that runs takes no call. An
 operator puts the right file back, or says that the present state is meant (`gatewright audit accept`).

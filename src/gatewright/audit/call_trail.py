@@ -1,4 +1,4 @@
-"""`CallTrail`: the audit record of one call: notes its intent, hands its end to the turn's journal write, says when it is recorded or on disk."""
+"""`CallTrail`: audit record of one call: notes its intent, hands its end to the event loop's group write, tells when it is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes audit events other than calls: refused requests, changes of keys and configuration, what happened to servers, retries."""
+"""`Events`: audit records of what is not a call: refused requests, key changes, servers' transitions, operators' acts, retries, reloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verifies the whole audit trail in a process of its own, at low priority: a million records take seconds of it, which no call waits for.
+"""Verifies the audit trail in a child process of low priority: seconds for a million records, which neither calls nor workers wait for.
 
 The worker processes that judge arguments and clean results are two: one that proves the record for minutes would be half of them. So
 `python -m gatewright.audit.offload` is started for each verification, and ends with it.

@@ -1,4 +1,4 @@
-"""Bitmap index in memory of 16,384 records: which of them have an agent, tool, outcome or rule, and how many fall into slices of time.
+"""Bitmap index in memory of up to 16,384 audit records: finds by agent, tool, outcome, rule, …; counts by value and time slice.
 
 Theory. A search in an index of SQLite is quick where the first column is known, and reads everything where it is not; and a histogram
 over time has to look at every record that fits. A bitmap for each value answers both with a few operations on integers of 16,384 bits,

@@ -1,4 +1,4 @@
-"""`AuditLog`: recovers the trail, records each call's intent and end and other events, tells listeners, refuses calls while it cannot.
+"""`AuditLog`: recovers the trail; records calls (intent, end), events, anchors; tells listeners; refuses calls while unable or barred.
 
 The promise: every decision that a caller has seen is in the trail, in order, also after `kill -9`,
 a full disk or an outage of the store; when it cannot be recorded, the call is refused.

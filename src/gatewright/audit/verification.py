@@ -1,4 +1,4 @@
-"""Result of a verification of the audit trail, its first wrong place, and a record that was noted elsewhere to be held against it."""
+"""Types of an audit verification: its result, the first wrong place, and a record known from elsewhere (`--kept`) to compare with."""
 
 from __future__ import annotations
 

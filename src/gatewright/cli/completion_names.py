@@ -1,4 +1,4 @@
-"""Shell completion: servers of gateway or else configuration; the gateway's tools; profiles, grant targets, keys, secrets; none on failure.
+"""Shell completion of servers, tools, grant targets, profiles, keys, secrets, from running gateway or files; nothing on failure.
 
 The running gateway is asked first, then the configuration. Whoever presses Tab waits, so a second is
 the most; and nothing may ever be written into the prompt, so every failure is an empty list.

@@ -1,4 +1,4 @@
-"""`gatewright doctor`: checks the installation and starts each server; reports findings with cause and fix, repairs with `--fix`."""
+"""`gatewright doctor`: checks the installation and starts each server; cause and fix, `--fix`; `examined`: checks beside a gateway."""
 
 from __future__ import annotations
 

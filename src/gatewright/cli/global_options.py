@@ -1,4 +1,4 @@
-"""Adds the options of all commands (`-q`, `-v`, `--no-color`, …), keeps them in `OUTPUT_OPTIONS`, passes on those before a command.
+"""Gives commands `-q`, `-v`, `--no-color`, `--timeout`, `--key-file`, also before their name; `OUTPUT_OPTIONS`: quiet, verbose, timeout.
 
 `-q`, `-v` and `--no-color` are understood before and behind any command; `--json`, `--config`,
 `--timeout` and `--yes` are options of the commands that have a use for them, and may be written in

@@ -1,4 +1,4 @@
-"""Reads a command's API key from `--key-file`, standard input, the environment or `--key`, and warns that a typed key is visible."""
+"""Reads a command's API key from `--key-file`, stdin, environment or `--key` (with a warning); `hidden` prompts without echo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats and installs the command line's logging on stderr: secrets and terminal control characters are removed from records and tracebacks."""
+"""Logging of the command line on stderr, secrets and terminal control characters removed, tracebacks too; `clean` for other texts."""
 
 from __future__ import annotations
 

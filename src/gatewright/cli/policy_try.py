@@ -1,4 +1,4 @@
-"""`gatewright policy try --validator NAME`: judges inputs from standard input (JSON lines) by one validator, prints a verdict for each.
+"""`gatewright policy try --validator NAME [INPUT]`: judges an input, or JSON lines of standard input, by one validator; `--why` explains.
 
 A line is an object with `id` and `input`; `input` is what the validator judges: a command line, a URL, a path,
 code, SQL. `{url, dns, redirects}` plays look-ups and redirects, `{path, symlinks}` links, and the options of
@@ -15,14 +15,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from gatewright.cli.options import Json
-from gatewright.cli.output import CliError, Exit
+from gatewright.cli.output import CliError, Exit, print_text
 from gatewright.validators import BadOptions, Objection, Prepare, Validator, available
 from gatewright.validators.network import Unresolved
 from gatewright.validators.network import prepare as prepare_network
 from gatewright.validators.registry import Checks, preparer
+from gatewright.validators.why import why as explained_by
 
 __all__ = ["try_inputs"]
 
@@ -41,6 +43,12 @@ def try_inputs(  # noqa: PLR0913, PLR0917 - one argument for each option
         str,
         typer.Option("--validator", metavar="NAME", help="Which one; an unknown name lists all."),
     ],
+    line: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[INPUT]", help="What is judged; unless given, JSON lines of standard input."
+        ),
+    ] = None,
     root: Annotated[
         str | None,
         typer.Option("--root", metavar="DIR", help="paths: the folder that must not be left."),
@@ -55,6 +63,10 @@ def try_inputs(  # noqa: PLR0913, PLR0917 - one argument for each option
     pipes: Annotated[
         bool, typer.Option("--pipes/--no-pipes", help="sandbox: whether commands may be piped.")
     ] = True,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", help="sandbox: a preset or a capability; may be repeated."),
+    ] = None,
     options: Annotated[
         str,
         typer.Option(
@@ -67,21 +79,36 @@ def try_inputs(  # noqa: PLR0913, PLR0917 - one argument for each option
     resolve: Annotated[
         bool, typer.Option("--resolve", help="network_restricted: look names up.")
     ] = False,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Say what decided: table, entry, option and effect, and settings with which it would pass.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Judge inputs from standard input, one JSON object with id and input a line, by one validator.
+    """Judge one input, or those of standard input, one JSON object with id and input a line, by one validator.
 
-    One verdict a line, in the same order, as soon as it is there: id, verdict (allow or block) and reasons.
-    A line that cannot be judged gets an error in its place; the exit code is 2 then.
+    Of standard input one verdict a line, in the same order, as soon as it is there: id, verdict (allow or block), the
+    rule and reasons. A line that cannot be judged gets an error in its place; the exit code is 2 then.
     """
-    del json  # there is no other form
     folder = None if root is None else str(Path(root).absolute())
-    given = _given(
-        validator, {"root": folder, "level": level, "mode": mode}, pipes=pipes, more=options
-    )
+    named = {"root": folder, "level": level, "mode": mode, "allow": allow or None}
+    given = _given(validator, named, pipes=pipes, more=options)
     beside = _BESIDE if validator == "code_safety" else ()
     judges = _Judges(_prepare(validator, resolve=resolve), given, beside, whole=arguments)
+    judges.why = validator if why else ""
     judges.of({})
+    if line is None:
+        _try_lines(judges)
+        return
+    value = _decoded(line.encode(errors="replace")) if arguments else line
+    found = _told(judges, {"id": None, "input": value})
+    _print(found) if json else _say(found, validator)
+
+
+def _try_lines(judges: _Judges) -> None:
     bad = 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():
@@ -106,7 +133,7 @@ def try_inputs(  # noqa: PLR0913, PLR0917 - one argument for each option
 
 
 def _given(
-    validator: str, named: Mapping[str, str | None], *, pipes: bool, more: str
+    validator: str, named: Mapping[str, str | list[str] | None], *, pipes: bool, more: str
 ) -> dict[str, Any]:
     try:
         found = plain_json.loads(more)
@@ -114,7 +141,9 @@ def _given(
         found = None
     if not isinstance(found, dict):
         raise CliError("--options is no JSON object", code="usage", exit_code=Exit.USAGE)
-    own = {"sandbox": {"mode"}, "paths": {"root"}, "code_safety": {"level"}}.get(validator, set())
+    own = {"sandbox": {"mode", "allow"}, "paths": {"root"}, "code_safety": {"level"}}.get(
+        validator, set()
+    )
     for name, value in named.items():
         if value is not None and name not in own:
             raise CliError(
@@ -165,6 +194,8 @@ class _Judges:
         self._beside = beside
         self._whole = whole
         self._known: dict[str, _Judge] = {}
+        self.why = ""
+        """The validator whose verdicts are explained; empty for none."""
 
     def of(self, line: Mapping[str, Any]) -> _Judge:
         """The judge of a line. Raises `CliError` where already the command line's options are unusable."""
@@ -179,6 +210,32 @@ class _Judges:
                 raise CliError(str(problem), code="usage", exit_code=Exit.USAGE) from None
             self._known[key] = _judge_of(made, whole=self._whole)
         return self._known[key]
+
+    def explained(self, line: Mapping[str, Any]) -> dict[str, Any]:
+        """Why a line gets its verdict."""
+        beside = {name: line[name] for name in self._beside if name in line}
+        value, options = line["input"], {**beside, **self._given}
+
+        def judged(tried: Mapping[str, Any]) -> Objection | None:
+            return _judge_of(self._prepare(tried, ""), whole=self._whole)(value)
+
+        part = value
+        if self._whole and (objection := judged(options)) is not None:
+            part = _part(value, objection.path)
+        found = explained_by(self.why, self._prepare, options, part, judged)
+        told: dict[str, Any] = msgspec.to_builtins(found)
+        return told
+
+
+def _part(arguments: Any, path: str) -> Any:
+    """The argument at a JSON pointer."""
+    for step in path.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(arguments, list):
+            arguments = arguments[int(name)]
+        elif isinstance(arguments, dict):
+            arguments = arguments.get(name)
+    return arguments
 
 
 def _judge_of(made: Validator | Checks, *, whole: bool) -> _Judge:
@@ -199,12 +256,47 @@ def _verdict(judges: _Judges, line: bytes) -> dict[str, Any]:
     found = _decoded(line)
     if "input" not in found:
         raise _BadLine("it has no input")
-    objection = judges.of(found)(found["input"])
+    return _told(judges, found)
+
+
+def _told(judges: _Judges, line: Mapping[str, Any]) -> dict[str, Any]:
+    objection = judges.of(line)(line["input"])
     return {
-        "id": found.get("id"),
+        "id": line.get("id"),
         "verdict": "allow" if objection is None else "block",
+        "rule": None if objection is None else objection.rule,
         "reasons": list(_reasons(objection)),
+        **({"why": judges.explained(line)} if judges.why else {}),
     }
+
+
+def _say(found: Mapping[str, Any], validator: str) -> None:
+    """One verdict for people."""
+    if found["verdict"] == "allow":
+        print_text(f"{validator} lets it pass\n")
+    else:
+        print_text(f"{validator} refuses it: {'; '.join(found['reasons'])}\n")
+    why = found.get("why")
+    if why is None:
+        return
+    for one in why["steps"]:
+        said = " ".join(filter(None, (one["option"], one["effect"], one["value"])))
+        where = one["table"] or "no table"
+        verdict = f"refused by the rule {one['rule']}" if one["rule"] else "passes"
+        print_text(f"  {one['entry']}: {said} ({where}): {verdict}\n")
+    for options in why["widened_by"]:
+        print_text(f"  passes with validator_options = {_toml(options)}\n")
+    if found["verdict"] == "block" and not why["widened_by"]:
+        print_text("  no option of this validator that is known to widen it lets it pass\n")
+
+
+def _toml(value: Any) -> str:
+    """Options as a line of `mgp.toml` has them."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return plain_json.dumps(value, ensure_ascii=False)
 
 
 def _reasons(objection: Objection | None) -> Iterator[str]:

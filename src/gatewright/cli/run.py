@@ -1,4 +1,4 @@
-"""`gatewright run SPEC`: serves one server behind all gates without a configuration file, with temporary state unless `--state` is given.
+"""`gatewright run SPEC`: a gateway for one tool server without configuration file, with policy and audit; temporary state or `--state`.
 
 What is written on the command line is meant as it stands: nothing in it is substituted. The state is
 a temporary folder, so that nothing is left behind, unless `--state` names one to keep.

@@ -1,4 +1,4 @@
-"""Resolves a command's server or tool name (`files/read`, `files__read`) by config, pins and running gateway; suggests similar names.
+"""Resolves a command's server or tool name (`files/read`) by config, pins or running gateway; spells it as lists do; suggests similar.
 
 A tool is called as lists show it (`files__read`), or `SERVER/TOOL`, or `SERVER.TOOL`, in every command alike. A gateway that runs
 knows which tools there are, and is asked; without one the configuration says which servers there are, and no more.

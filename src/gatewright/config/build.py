@@ -35,6 +35,7 @@ from gatewright.config.model import (
 )
 from gatewright.config.oauth import flaws_of
 from gatewright.config.problems import Origin, Problem, SettingsError
+from gatewright.config.redaction_rules import rules_of
 from gatewright.config.rooms import Rooms, build_rooms
 from gatewright.config.secrets import open_secrets
 from gatewright.config.servers import build_grant, build_server
@@ -77,6 +78,7 @@ def build(documents: Sequence[Document], variables: Mapping[str, str], state: Pa
     settings = Settings(
         storage=storage,
         **{name: shape(**tables[name]) for name, shape in _AS_WRITTEN.items()},
+        redaction_rules=rules_of(reports, tables["redaction"]),
         secrets=secrets,
         servers=_servers(reports, sources),
         grants=_grants(reports),

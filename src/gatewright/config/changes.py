@@ -1,4 +1,4 @@
-"""Compares two configurations by dotted key, holds back what needs a restart, and computes the policy's digest.
+"""Compares two configurations by dotted key, holds back what needs a restart; policy versions (digests) that approvals are bound to.
 
 A configuration is laid out flat: a dotted key for each value, so that every table, those too that come
 later, is compared and none is forgotten. A key that nobody here knows how to apply needs a restart.
@@ -44,6 +44,8 @@ _APPLIED = (
     "grants.",
     "profiles.",
     "redaction.",
+    "redaction_rules",
+    "results.",
     "protocol.rate_limits",  # put into limits.doors when the file is read (`config.groundhog_merge`)
 )
 

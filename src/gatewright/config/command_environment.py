@@ -1,4 +1,4 @@
-"""`typed_for`: derives program, state variable and `--config` with which commands reach this gateway from any terminal.
+"""`typed_for`: how commands are to be typed to reach this gateway from any terminal: program, state variable, `--config`.
 
 A person who is told to run `gatewright approve ID` has another working directory and another environment than the gateway. Without what
 stands here that command would look into the queue of another gateway and say that nothing waits.

@@ -1,4 +1,4 @@
-"""`[discovery.embedder]`: what makes the vectors of tool search: the built-in table, an OpenAI-compatible endpoint, or a local model."""
+"""Settings of `[discovery.embedder]`: source of tool search's vectors: built-in table, OpenAI-compatible endpoint, local model."""
 
 from __future__ import annotations
 

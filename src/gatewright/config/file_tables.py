@@ -27,6 +27,7 @@ from gatewright.config.model import (
     ToolRule,
 )
 from gatewright.config.oversight import (
+    Injection,
     PermissionPolicy,
 )
 from gatewright.config.plain_tables import PlainTables
@@ -272,6 +273,8 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     """What is removed from what it sends: nothing, secrets, or personal data too; `level` of `[redaction]` unless set."""
     hidden: Hidden | None = None
     """Whether characters that are not displayed are removed; `hidden` of `[redaction]` unless set."""
+    injection: Injection | None = None
+    """What is done with results that speak to the model; `injection` of `[results]` unless set."""
     calls: Rates | None = None
     """How often the server may be called by all callers together, with the keys of `[limits.calls.caller]`; `server` of
     `[limits.calls]` unless set."""

@@ -2,7 +2,7 @@
 
 The tables, keys and defaults are those of its specification ("Protocol Configuration"), so that a file
 written for it loads unchanged, as the whole of a file or beside our tables. What it says about things that
-the gateway has once for everybody (the record and its sinks, limits) is put there (`joining`), and what our
+the gateway has once for everybody (the record and its sinks, limits) is put there (`groundhog_merge`), and what our
 own tables say about the same thing wins.
 """
 

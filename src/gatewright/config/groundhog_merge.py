@@ -1,4 +1,4 @@
-"""Merges `[mcp.protocol]` audit sinks, retention and rate limits into the settings, makes TLS paths absolute, and finds contradictions."""
+"""Merges `[mcp.protocol]` into audit and limit settings (own tables win), makes TLS paths absolute; reports unusable sinks, TLS, auth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isolation` and `[servers.sandbox]` of `[[servers]]`: what a stdio server may see, write, reach and use up; checks and completes them."""
+"""Server settings `isolation` and `[servers.sandbox]`: what a stdio server may see, write, reach, use up; validates, completes them."""
 
 from __future__ import annotations
 

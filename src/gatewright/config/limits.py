@@ -1,4 +1,4 @@
-"""`[limits]`: the bounds on message sizes, connections, call rates and tool definitions; `[discovery]`: those on tools in a context."""
+"""Settings of `[limits]` (message sizes, connections, call rates, definitions) and `[discovery]` (tools listed, context budget)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classifies environment variables by name: those that choose what a program loads (`LD_PRELOAD`), route traffic, or are the gateway's own."""
+"""Which environment variables, by name, load code (`LD_PRELOAD`), route traffic or are the gateway's own; those that `env A=b …` sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Settings`: the frozen settings types of the main tables (gateway, limits, servers, grants, profiles, …) with defaults.
+"""`Settings`, frozen, with the types of its main tables: gateway, storage, servers, tool rules, grants, profiles, redaction; defaults.
 
 Times are seconds and sizes bytes where the name does not say otherwise. The annotations are also
 what the file is checked against, so a bound stands here once. The docstring below a key of the file is
@@ -22,11 +22,13 @@ from gatewright.config.groundhog import Protocol
 from gatewright.config.isolation import Isolation, IsolationLevel
 from gatewright.config.limits import Expose, Rates
 from gatewright.config.oversight import (
+    Injection,
     PermissionPolicy,
 )
 from gatewright.config.plain_tables import PlainTables
 from gatewright.config.problems import Origin, Problem
 from gatewright.config.rooms import Rooms
+from gatewright.secret_scanning.operator_rules import SecretRule
 
 __all__ = [
     "Auth",
@@ -110,6 +112,11 @@ class Redaction(msgspec.Struct, frozen=True, kw_only=True):
     """Which kinds of personal data the level `personal` removes."""
     terms: tuple[Annotated[str, Meta(min_length=3, max_length=256)], ...] = ()
     """Texts that are removed at every level but `off`, whatever the case of their letters."""
+    rules: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=1024)], ...], Meta(max_length=16)
+    ] = ()
+    """Files with further forms of secrets, in the form of gitleaks' TOML, from the folder of this file. What they find is
+    removed at every level but `off`. A change of such a file takes effect at the next reload."""
     hidden: Hidden = "keep"
     """Whether characters that are not displayed are removed: control characters, terminal sequences and characters
     without a glyph, from the arguments of tools before they are judged and from what travels back. Joiners and
@@ -180,6 +187,8 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
     """What is removed from its results; the `redaction` of its server unless set."""
     hidden: Hidden | None = None
     """Whether characters that are not displayed are removed; the `hidden` of its server unless set."""
+    injection: Injection | None = None
+    """What is done with results that speak to the model; the `injection` of its server unless set."""
     flow: tuple[Literal["untrusted", "private", "outbound"], ...] | None = None
     """How data flows through it, see `[flow]`; what its server declares unless set."""
     calls: Rates | None = None
@@ -258,6 +267,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """None: what `[redaction]` says."""
     hidden: Hidden | None = None
     """None: what `[redaction]` says."""
+    injection: Injection | None = None
+    """None: what `[results]` says."""
     calls: Rates | None = None
     """None: what `[limits.calls.server]` says."""
     result_bytes: Bytes | None = None
@@ -343,6 +354,8 @@ class Settings(PlainTables, frozen=True, kw_only=True):
     storage: Storage
     gateway: Gateway = Gateway()
     redaction: Redaction = Redaction()
+    redaction_rules: tuple[SecretRule, ...] = ()
+    """What the files of `rules` say."""
     secrets: SecretsPlace = SecretsPlace()
     servers: tuple[Server, ...] = ()
     grants: tuple[Grant, ...] = ()

@@ -14,9 +14,11 @@ __all__ = [
     "Audit",
     "AuditSink",
     "Flow",
+    "Injection",
     "PermissionPolicy",
     "Permissions",
     "Registration",
+    "Results",
     "Telemetry",
     "WebhookFormat",
 ]
@@ -129,6 +131,8 @@ class Approvals(msgspec.Struct, frozen=True, kw_only=True):
     """What is posted: the members of the request (`json`), or a message as a webhook of Slack, Teams or Discord takes it."""
 
 
+Injection = Literal["off", "mark", "hold"]
+"""What is done with results that speak to the model."""
 PermissionPolicy = Literal["interactive", "auto_approve", "deny_all", "config_only"]
 
 
@@ -141,6 +145,15 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """Whose reading is put together: that of one session, or that of all sessions of a caller."""
     lasts_s: Annotated[float, Meta(gt=0, le=30 * 86_400, extra=SECONDS)] = 3600.0
     """How long data that was read counts."""
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done with results of tools that speak to the model."""
+
+    injection: Injection = "off"
+    """Whether results are read for orders to the model (prompt injection): not at all (`off`); those that have some are
+    marked, in the record, in `_meta` and for `[flow]` (`mark`); or a refusal goes in their place (`hold`). `injection` of a
+    server or a tool takes precedence."""
 
 
 class Permissions(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from gatewright.config.oversight import (
     Flow,
     Permissions,
     Registration,
+    Results,
     Telemetry,
 )
 
@@ -30,5 +31,6 @@ class PlainTables(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry = Telemetry()
     console: Console = Console()
     flow: Flow = Flow()
+    results: Results = Results()
     discovery: Discovery = Discovery()
     oauth: OAuth = OAuth()

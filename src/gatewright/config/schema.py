@@ -48,6 +48,7 @@ from gatewright.config.oversight import (
     Flow,
     Permissions,
     Registration,
+    Results,
     Telemetry,
 )
 from gatewright.config.reference import paragraphs, sentences
@@ -85,6 +86,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "redaction": Redaction,
     "approvals": Approvals,
     "flow": Flow,
+    "results": Results,
     "discovery": Discovery,
     "discovery.embedder": Embedder,
     "rooms": RoomsTable,

@@ -77,6 +77,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         tool_prefix=table.tool_prefix,
         redaction=table.redaction,
         hidden=table.hidden,
+        injection=table.injection,
         calls=table.calls,
         result_bytes=table.result_bytes,
         methods=table.methods,

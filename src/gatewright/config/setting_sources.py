@@ -1,4 +1,4 @@
-"""Sources that resolve `${VAR}` and `${secret:NAME}` of a setting at the time of its use, and the folder of the file that it stands in."""
+"""Resolves `${VAR}`, `${secret:NAME}` in a setting when it is used, not at load; the folder that its relative paths start from."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from gatewright.config.build import override
 from gatewright.config.documents import Document
 from gatewright.config.lookup import STDIN, candidates, groups, load
 from gatewright.config.model import Settings
+from gatewright.config.redaction_rules import files_of
 from gatewright.config.secrets import CHANGED
 from gatewright.config.trust import trust_of
 from gatewright.patterns import Pattern
@@ -84,6 +85,7 @@ class FileSource:
 
 
 def _value_files(settings: Settings) -> Iterator[Path]:
+    yield from files_of(settings)
     for server in settings.servers:
         folder = server.origin.file.absolute().parent
         for text in server.written.values():

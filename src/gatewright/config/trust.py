@@ -1,4 +1,4 @@
-"""Trust in found configuration files: refuses one that was not accepted as it is now; keeps digests of accepted ones in `trust.json`.
+"""`trust.json`: found configuration files that the user accepted, by digests, and the secrets each may use; refuses changed or new ones.
 
 A file that is merely found, in or above the working directory, may have come with a foreign project. It names
 programs that are started, modules that are imported and addresses that secrets are sent to, so nothing of it is used until

@@ -1,4 +1,4 @@
-"""`AuditThreads`: runs searches of the audit trail in threads, two at a time, so that configuration edits and look-ups keep theirs."""
+"""`AuditThreads`: runs searches of the audit trail in threads, two at a time, so that other work of the console has threads left."""
 
 from __future__ import annotations
 

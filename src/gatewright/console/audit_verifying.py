@@ -1,4 +1,4 @@
-"""`Verifying`: verifies the audit trail on request in a worker process, one at a time and not again at once; current state and last result."""
+"""`Verifying`: verifies the audit trail on request in a process, one run at a time with a pause after each; state, last result."""
 
 from __future__ import annotations
 

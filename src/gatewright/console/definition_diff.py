@@ -1,4 +1,4 @@
-"""Line-by-line difference of two JSON texts for people: a tool's definition as it was accepted and as its server gives it now; linear.
+"""Line diffs for console pages, in linear time: of two JSON texts (definitions, arguments), of two texts, or of a unified diff.
 
 Lines that stand once in both texts are anchors (patience difference); between two anchors the same again, a few levels deep. What is
 left between them counts as taken out and put in. So the work grows with the lines, whatever a server writes: usual differences take the

@@ -1,4 +1,4 @@
-"""Request and response types of the console's operations on MCP hosts: consent to a diff, sources of an import, the hosts found."""
+"""Console types for MCP hosts: consent by digest of a diff, import source, page of hosts; `HOSTS`, their list with columns and filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`KernelCalls`: makes calls through the whole kernel as the person who is signed in, caller kind operator, recorded as made in the console.
+"""`KernelCalls`: makes calls and gateway methods through the whole kernel as the signed-in operator; audited as made in the console.
 
 The gate `authenticate` asks with each call who makes it, by the credential. Whoever signed in with a key shows that key; everybody else
 shows one that is made for this one call, is known in this process alone, and is forgotten when the call ends (`CallKeys`).

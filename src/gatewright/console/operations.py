@@ -1,4 +1,4 @@
-"""`Operation`: one operation of the console's JSON API: path, required power, request and response type, handler; reads what was given."""
+"""`Operation`: one operation of the console's JSON API (path, power, types, handler); parses requests; `ApiError`, its error answer."""
 
 from __future__ import annotations
 

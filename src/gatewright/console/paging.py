@@ -1,4 +1,4 @@
-"""Pages of sorted lists by key: the next page begins behind the last key of this one (`after`), so nothing moves; and the URLs of lists."""
+"""Keyset pagination of sorted lists (`after` is the last row's key, so pages stay put when rows change); URLs of lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request and response types of the console's room operations: rooms, a room's transcript, messages, decisions, an agent that is stopped."""
+"""Console types for rooms: list, messages, proposals, decisions, stopping an agent; `ROOMS`, their list with columns and filter."""
 
 from __future__ import annotations
 

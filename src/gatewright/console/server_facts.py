@@ -1,4 +1,4 @@
-"""Facts about tool servers for the console: state and since when, era, transport, tools, tokens, held back tools; no values of variables."""
+"""Facts about tool servers for the console: state, era, transport, tools, tokens, held back tools, possible acts; no variables' values."""
 
 from __future__ import annotations
 

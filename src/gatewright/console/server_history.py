@@ -1,4 +1,4 @@
-"""A tool server's history: by the audit trail, and each state it was in since the gateway started; and as spans of time by state."""
+"""A tool server's history from audit records and its states since the gateway started: as a sorted list, and as time spans by state."""
 
 from __future__ import annotations
 

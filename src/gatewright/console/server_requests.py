@@ -1,4 +1,4 @@
-"""Shapes of requests and answers about tool servers in the console's API: lists, tools by name, decisions on held back definitions."""
+"""Console types for tool servers: list, tool by name, decisions on held back definitions; `TABLE`, their list with its columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SharedViews`: parts of pages that show several people the same, made once for all who ask soon after one another."""
+"""`SharedViews`: caches parts of pages that are the same for several people, for a second or until their topic changes."""
 
 from __future__ import annotations
 

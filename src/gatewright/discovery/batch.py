@@ -1,4 +1,4 @@
-"""Retrieval runs over files: a catalogue of tools and queries as JSON lines, ten tool ids for each query, without a gateway."""
+"""Offline tool search: reads tools and queries from JSON lines, builds an index, ranks ten tool ids for each query; no gateway."""
 
 from __future__ import annotations
 

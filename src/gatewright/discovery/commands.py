@@ -1,4 +1,4 @@
-"""`gatewright tool search`, `tool tokens`, `tool index`: search as agents do; what servers cost in a context; one entry of the index."""
+"""`gatewright tool search` (offline over files too), `tool tokens` (context cost by server), `tool index` (what search has of a tool)."""
 
 from __future__ import annotations
 

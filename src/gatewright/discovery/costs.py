@@ -1,4 +1,4 @@
-"""Operators' methods `gatewright/tools/tokens`, `gatewright/tools/index`: context tokens of each server's tools; one entry of the index.
+"""Operators' methods: context tokens of each server's tools, and what tool search would save; the search index entry of one tool.
 
 What a server costs are the tokens of the definitions of its tools, as a host puts them into a model's context that lists them all.
 What search costs instead are the gateway's own three tools, the pinned tools of the agent that has most of them pinned, and one

@@ -1,4 +1,4 @@
-"""`Embedding`: keeps the tool index supplied with a stronger embedder's vectors, in the background; embeds queries within a time limit.
+"""`Embedding`: makes the configured embedder; embeds tools in the background and queries in limited time; else built-in vectors.
 
 What is configured is looked at whenever the index is: another embedder begins anew, and until half of the tools have a vector of it,
 searches go by the built-in ones. So they do where an embedder fails or is late, for some seconds without asking it again.

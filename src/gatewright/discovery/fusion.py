@@ -1,4 +1,4 @@
-"""Fusion of search stages: BM25F with concepts, spelling, name trigrams and word vectors, weighted sums by weights that follow the query.
+"""Fuses search stages (BM25F with concepts, spelling, name trigrams, word vectors) into one score, weighted by kind of query.
 
 Each stage finds its best tools; every tool found is then judged by all stages, as features between 0 and 1, and by their
 weighted sum. The weights are different for short queries and for sentences: a few words that are a tool's name are no intent.

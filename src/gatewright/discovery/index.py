@@ -1,4 +1,4 @@
-"""`ToolIndex`: incremental index over the tools of all connected servers, searched by keyword, semantic, category and fused strategies.
+"""`ToolIndex`: incremental index of all servers' tools: keyword, semantic, category, fused search; data to persist; export of an entry.
 
 Each server's tools take slots; a new list of a server takes new slots, and the old ones die at the moment when the new
 ones are all there. What a search says depends on the tools that its asker may see and on no others: how rare a word

@@ -1,4 +1,4 @@
-"""The kernel tools `mgp_tools_discover`, `_describe`, `_call`, `_request`, `_session`, `_session_evict`: definitions for hosts, and `Through`.
+"""Kernel tools `mgp_tools_discover`, `_describe`, `_call`, `_request`, `_session…`; `Through` turns `_call` into the call it names.
 
 `Through` is why `mgp_tools_call` is no second path: before anything else happens to a call of it, it becomes the call that is meant, which
 gates, record, approvals and validators then see under the real tool's name. Only what names no tool reaches the function of that name.

@@ -1,4 +1,4 @@
-"""Names of the methods `gatewright/tools/tokens` and `gatewright/tools/index`, apart from `costs`, so that commands load no servers."""
+"""Names of methods `gatewright/tools/tokens` and `gatewright/tools/index`, in a module that commands can import without the servers."""
 
 from __future__ import annotations
 

@@ -27,6 +27,8 @@ ALL = 4096
 _IDLE_S = 3600.0
 _TOGETHER = 256
 """So many uses are kept until they are looked at."""
+_SETTLED_S = 1.0
+"""Of callers without a session no longer than this: whether one did nothing for an hour depends on each of its uses."""
 
 _Key = tuple[str, str | None]
 _Used = OrderedDict[str, None]
@@ -47,8 +49,9 @@ class Sessions:
         self._callers: dict[Hashable, OrderedDict[_Key, _Session]] = {}
         self._where: dict[str, set[tuple[Hashable, _Key]]] = {}
         self._count = 0
-        self._new: dict[_Use, None] = {}
-        """What sessions of endpoints used and nobody has looked at yet, the latest last: who calls the same tools over and over costs little."""
+        self._new: dict[_Use, float] = {}
+        """What was used and nobody has looked at yet, the latest last, and when: who calls the same tools over and over costs little."""
+        self._since = clock()
 
     def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         """A call ended: `kernel.Ended`. What counts as used are tools of servers that answered."""
@@ -57,11 +60,12 @@ class Sessions:
             return
         caller, new = call.caller, self._new
         use = caller.kind, caller.id, call.profile, session, tool.target
-        new.pop(use, None)
-        new[use] = None
-        # Whether one without a session was idle depends on each of its calls.
-        if session is None or len(new) >= _TOGETHER:
+        now = self._clock()
+        if len(new) >= _TOGETHER or (session is None and now - self._since > _SETTLED_S):
             self._settle()
+            new, self._since = self._new, now
+        new.pop(use, None)
+        new[use] = now
 
     def answered(self, call: Call) -> Callable[[float], object]:
         """What notes each call like this one that is answered (`ended`), of a session."""
@@ -79,18 +83,18 @@ class Sessions:
 
     def _settle(self) -> None:
         new, self._new = self._new, {}
-        for kind, id, profile, session, target in new:
+        for (kind, id, profile, session, target), at in new.items():
             if target.server != KERNEL:
                 # As the index calls it (`tool_id`).
-                self._add((kind, id), (profile, session), f"{target.server}/{target.name}")
+                self._add((kind, id), (profile, session), f"{target.server}/{target.name}", at)
 
     def used(self, call: Call, tool: str) -> None:
         """A call of this tool was answered."""
         self._settle()
-        self._add(call.caller.who, (call.profile, call.session), tool)
+        self._add(call.caller.who, (call.profile, call.session), tool, self._clock())
 
-    def _add(self, who: Hashable, key: _Key, tool: str) -> None:
-        used = self._of(who, key)
+    def _add(self, who: Hashable, key: _Key, tool: str, now: float) -> None:
+        used = self._of(who, key, now)
         used[tool] = None
         used.move_to_end(tool)
         if len(used) > TOOLS:
@@ -99,11 +103,11 @@ class Sessions:
     def of(self, call: Call) -> _Used:
         """What the session of a call used, to be changed by whoever asks; empty for a new one."""
         self._settle()
-        return self._of(call.caller.who, (call.profile, call.session))
+        return self._of(call.caller.who, (call.profile, call.session), self._clock())
 
-    def _of(self, who: Hashable, key: _Key) -> _Used:
+    def _of(self, who: Hashable, key: _Key, now: float) -> _Used:
         mine = self._callers.setdefault(who, OrderedDict())
-        found, now = mine.get(key), self._clock()
+        found = mine.get(key)
         if found is None:
             found = mine[key] = _Session(OrderedDict(), now)
             self._count += 1

@@ -1,4 +1,4 @@
-"""`Views`: remembers, for the latest askers, which slots of the tool index each may see; asks about new tools alone, in slices."""
+"""`Views`: remembers which slots of the tool index each of the latest callers may see; asks only about new tools, in slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits names, descriptions and queries into words: camel case, snake case, accents folded, light English stems, runs of CJK script.
+"""Splits texts into words: camel and snake case, accents, English stems, runs of CJK; `Words`: each one's concepts and vector row.
 
 Every word is looked at once: `Words.of` remembers, up to a bound, what a word stands for: its stem, the concepts of the
 lexicon (`lexicon`) and its row in the table of word vectors.

@@ -1,4 +1,4 @@
-"""`CallbackBook`: kernel hook that puts servers' callbacks to callers (MGP notification, else elicitation form) and takes their responses.
+"""`CallbackBook`: sends servers' callbacks and the gateway's confirmations to callers, by MGP or elicitation; audits; takes answers.
 
 The ids that clients see are the gateway's own: random, bound to the caller, the endpoint, the profile and the session that were asked,
 and good for one answer. A client that negotiated callbacks and answers no elicitation gets the gateway's own question, whether a call

@@ -1,4 +1,4 @@
-"""`EventRate`: token buckets for events of one MGP server, a share for each subscription and the rest in common; counts what is dropped.
+"""`EventRate`: rate limit on one MGP server's events, half split among subscriptions, half common; counts dropped events.
 
 Half of the rate is divided among the subscriptions, so that who subscribes to a loud channel makes nobody deaf to a rare one. The
 other half is for whoever comes first.

@@ -1,4 +1,4 @@
-"""`EventsFeature`: MGP extension `bidirectional`: kernel hooks, `mgp/events/…` and `mgp/callback/respond`, looks for new server connections."""
+"""`EventsFeature`: MGP extension `bidirectional`: `mgp/events/…`, `mgp/callback/respond`, kernel hooks; resubscribes at new connections."""
 
 from __future__ import annotations
 

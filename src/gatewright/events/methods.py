@@ -1,4 +1,4 @@
-"""`EventMethods`: `mgp/events/subscribe` and `mgp/events/unsubscribe` (MGP §13.2), and the gateway's own events from record and dispatch.
+"""`EventMethods`: `mgp/events/subscribe` and `unsubscribe` (MGP §13.2); publishes the gateway's events (audit records, dispatched calls).
 
 A subscription begins with its answer: what happens before its caller knows its id is kept until then.
 """

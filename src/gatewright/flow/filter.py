@@ -1,14 +1,15 @@
 """Filter `flow`: marks a session as tainted when it receives results or events of tools that read untrusted or private data.
 
 A task is read when its caller asks for it. It is noted before the caller has the text, and also where the tool failed: an error
-has text as well.
+has text as well. What the filter `injection` has found to speak to the model (the fact of that name) is text of strangers, whatever the
+tool is said to read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from gatewright.call import Answer, Call, Event, Failure, Outcome, Tool
+from gatewright.call import Answer, Call, Event, Failure, Outcome
 from gatewright.flow.taints import Holder, Taints
 from gatewright.standing import NOTHING, Standing
 
@@ -30,19 +31,19 @@ class Flow:
 
     def outcome(self, call: Call, outcome: Outcome) -> Outcome:
         """The outcome, noted where it says something of the owner's."""
-        tool = call.tool or call.task_tool
-        if tool is not None and tool.security.flow:
+        marks = self._marks(call)
+        if marks:
             # A failure without the server's own error is worded by the gateway: nothing was read.
             spoke = type(outcome) is Answer or (type(outcome) is Failure and bool(outcome.error))
             if spoke:
-                self._note(call, tool)
+                self._taints.add(self._holder(call), marks, _source(call))
         return outcome
 
     def event(self, call: Call, event: Event) -> Event | None:
         """The event, noted."""
-        tool = call.tool or call.task_tool
-        if tool is not None and tool.security.flow:
-            self._note(call, tool)
+        marks = self._marks(call)
+        if marks:
+            self._taints.add(self._holder(call), marks, _source(call))
         return event
 
     def stands(self, call: Call) -> Standing | None:
@@ -51,7 +52,15 @@ class Flow:
         reads = tool is None or any(one in _READ for one in tool.security.flow)
         return None if reads else NOTHING
 
-    def _note(self, call: Call, tool: Tool) -> None:
-        marks = [one for one in tool.security.flow if one in _READ]
-        if marks:
-            self._taints.add(self._holder(call), marks, tool.exposed)
+    @staticmethod
+    def _marks(call: Call) -> Sequence[str]:
+        tool = call.tool or call.task_tool
+        marks = () if tool is None else tuple(one for one in tool.security.flow if one in _READ)
+        return (*marks, "untrusted") if "injection" in call.facts else marks
+
+
+def _source(call: Call) -> str:
+    tool = call.tool or call.task_tool
+    if tool is not None:
+        return tool.exposed
+    return "a resource" if call.speaker is None else f"a resource of {call.speaker.server}"

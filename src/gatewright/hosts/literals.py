@@ -1,4 +1,4 @@
-"""Finds literal secrets in `mgp.toml` and moves them into the secret store, leaving `${secret:NAME}`; undoes it all where one step fails.
+"""Finds literal secrets in `mgp.toml` or one server's table; moves them to the secret store, leaving `${secret:NAME}`; undone on failure.
 
 What a secret is, `gatewright.secret_scanning.credentials` says. Each becomes `${secret:NAME}`, so that the file
 can be committed and the server still gets the same value. No value is in any message.

@@ -1,4 +1,4 @@
-"""`HostFiles`: what the web console may do with MCP hosts of this machine: list them, connect, undo it, import their servers; shown before."""
+"""`HostFiles`: interface by which the console lists this machine's MCP hosts, connects, disconnects, imports: preview, then apply."""
 
 from __future__ import annotations
 

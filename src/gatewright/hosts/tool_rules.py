@@ -1,4 +1,4 @@
-"""Rules of single tools in a foreign `mgp.toml`: which keys are taken over because they tighten policy, and why others are not.
+"""Tool rules of a foreign `mgp.toml`: keeps keys that tighten policy, says why others are dropped; lower of its limits and ours.
 
 Every key of a rule, and every option of a built-in validator, stands in one of the tables here. What is kept leaves no tool
 with less than it has where there is no rule; for everything else there is a reason, which is told.
@@ -182,6 +182,7 @@ KEYS: Mapping[str, Callable[[_Rule], _Found]] = {
     "approver": _only("approver", "operator", "an operator may have to agree"),
     "redaction": _only("redaction", "personal", "more may be removed here"),
     "hidden": _only("hidden", "remove", "they may be removed here"),
+    "injection": _only("injection", "hold", "less may pass here"),
     "flow": _flow,
     "calls": _calls,
     "result_bytes": _bytes,

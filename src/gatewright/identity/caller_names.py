@@ -1,4 +1,4 @@
-"""`Names`: resolves an `agent_id` in a request to the caller it means (key owner, MCP host of this machine, anonymous), with its limits."""
+"""`Names`: resolves an `agent_id` in a request to the caller it means (key owner, MCP host of this machine, anonymous), with its claims."""
 
 from __future__ import annotations
 

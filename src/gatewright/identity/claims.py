@@ -1,4 +1,4 @@
-"""Caller rights computed from the claims of key, configuration and token: tools, permissions, risk limit, resources.
+"""`Rights` of a caller from claims of key, configuration and token: tools, permissions, risk, resources, registry; step-up scopes.
 
 Theory: a key, the configuration and a token may each say something of a caller (`UserContext`). Where one of
 them names tools, those are all the tools there are for it; where several do, a tool has to be named by each.

@@ -1,4 +1,4 @@
-"""`gatewright doctor` checks of configured agents, OAuth issuers and the boundary between agents and operators."""
+"""`gatewright doctor`: finds agents without a key and OAuth issuers out of reach; states who counts as operator and what that protects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the OAuth issuers from settings, keeping them while these are the same; registers secrets for redaction; reports unreachable ones."""
+"""Builds the OAuth issuers from settings, reused while unchanged; registers secrets for redaction; checks reachability; base URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`KeyStore`: API keys as SHA-256 digests in the state database, verified in memory; create, rotate, revoke, last use; queues audit records.
+"""`KeyStore`: API keys as SHA-256 digests in the state database: verify in memory, create, rotate, revoke, last use; audit outbox.
 
 A key is `gw_`, eight characters that name it, `_`, and 256 random bits. Only the SHA-256 of the
 whole text is stored, so the text is shown once and never again. A random key of that length cannot

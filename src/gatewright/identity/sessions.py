@@ -1,4 +1,4 @@
-"""Method that lists sessions with caller and rate state: all for operators, their own for other callers (Groundhog).
+"""Method `gatewright/session/list` (Groundhog): sessions with caller and rate state; all for operators, their own for others.
 
 A session's id is a handle and no credential, but only its beginning is shown: it is enough to find a session in
 the record by, and nobody has a use for the rest who does not have it already. An endpoint that keeps sessions of its

@@ -1,4 +1,4 @@
-"""Health of one server (MGP §11.3): asked in MGP, else by MCP's `ping` or `server/discover`, else told by its state; bounded answers."""
+"""Health of one server (MGP §11.3): by its MGP method, else MCP's `ping` or `server/discover`, else its connection state; bounded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Gate `rate`: counts calls in total, per caller and per API key, refuses those over a limit; approval polls and allowed lists are exempt.
+"""Gate `rate`: limits calls in total, per caller and per API key; approval polls and list requests are free within an allowance.
 
 A call counts here for all callers together, for its caller and for its key. Servers and tools have their turn in `tool_rate`,
 when it is known that the caller may use them. A poll of a call that waits for a person (`limits.polls`) counts nowhere, nor
-does a list within the caller's allowance (`limits.poll_allowance`).
+does a list within the caller's allowance (`limits.list_allowance`).
 """
 
 from __future__ import annotations

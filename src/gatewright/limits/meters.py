@@ -1,4 +1,4 @@
-"""`Meter`: counts calls by rule and subject (all, caller, key, server, tool), refuses or gives back, forgets idle ones, survives a reload.
+"""`Meter`: counts calls by rule and subject (all, caller, key, server, tool): takes or refuses, gives back, shows usage; survives a reload.
 
 A rule counts one kind of subject, at one endpoint or at all of them together. A call is taken by all its subjects or by none:
 what is refused costs nobody anything. What was used belongs to the subjects and not to the rules, so that

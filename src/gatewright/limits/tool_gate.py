@@ -1,4 +1,4 @@
-"""Gate `tool_rate`: rate limits per server and tool once access is granted; takes a refused call off the counts of `rate`.
+"""Gate `tool_rate`: rate limits per server and tool, after access is granted; what it refuses does not count in `rate`.
 
 Before access is known, a caller without a grant could use up what belongs to others, and learn from the refusal that
 there is such a tool. What this gate refuses is given back where `rate` counted it: a refused call costs nobody anything.

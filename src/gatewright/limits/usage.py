@@ -1,4 +1,4 @@
-"""Sliding-window rate limiting: records call times of one subject and computes whether and when the next may come.
+"""Sliding-window rate limit of one subject: records call times; says whether and when the next may come, and how full windows are.
 
 Theory: a limit of N calls in a window means that no stretch of that length, wherever it begins, holds more than N. So
 the times of the calls are kept, and one more may come when the N-th newest is older than the window; how

@@ -1,4 +1,4 @@
-"""`Decisions`: what an operator sees of tools that are held back, and accepts, in the process of the gateway itself (the web console)."""
+"""`Decisions`: lets an operator in the web console see, accept or refuse held-back tools, within the gateway's process."""
 
 from __future__ import annotations
 

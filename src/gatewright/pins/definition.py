@@ -1,4 +1,4 @@
-"""Computes a tool definition's canonical JSON, SHA-256 digest and suspicion, for pins."""
+"""Computes a tool definition's canonical JSON and SHA-256 digest, and its signs of tool poisoning, for pins."""
 
 from __future__ import annotations
 

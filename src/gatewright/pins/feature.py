@@ -1,4 +1,4 @@
-"""`PinsFeature`: tool pinning: checks listed tools before clients see them, gate `definition`, reserved names; polls new acceptances."""
+"""`PinsFeature`: checks listed tools before clients see them, gate `definition`, filter `injection`, reserved names; polls acceptances."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from gatewright.pins.decisions import Decisions
 from gatewright.pins.gate import Definition
 from gatewright.pins.offload import Readers
 from gatewright.pins.pinning import pinning_of
+from gatewright.pins.result_filter import Injection
+from gatewright.pins.result_levels import levels_of
+from gatewright.pins.result_reading import prepare
 from gatewright.servers.listing import EMPTY
 from gatewright.servers.supervisor_dependencies import ServerSide
 
@@ -26,7 +29,8 @@ class PinsFeature(Feature):
 
     def __init__(self, ground: Ground) -> None:
         own = [name for feature in ground.before for name in feature.own_tools]
-        read = Readers(ground.workers).read
+        self._readers = Readers(ground.workers)
+        read = self._readers.read
         self._pinning = pinning_of(ground.settings, ground.database, ground.audit.event, own, read)
         self.offers = (Decisions(self._pinning.store),)
 
@@ -37,8 +41,10 @@ class PinsFeature(Feature):
         return replace(side, looks=pinning.look_ahead, shelved=pinning.shelved, reserved=reserved)
 
     def rules(self, settings: Settings) -> Rules:
-        """The gate, and what is held back."""
-        pinning = self._pinning
+        """The gate, the filter, and what is held back."""
+        pinning, levels = self._pinning, levels_of(settings)
+        if not levels.off:
+            prepare()
 
         def definition(making: Making) -> Definition:
             known = making.servers.catalogue
@@ -46,7 +52,12 @@ class PinsFeature(Feature):
                 pinning.held, known.present, lambda server: known.listing(server) is not EMPTY
             )
 
-        return Rules(gates={"definition": definition}, held=pinning.held, version=self._version)
+        return Rules(
+            gates={"definition": definition},
+            filters={"injection": lambda _: Injection(levels, self._readers)},
+            held=pinning.held,
+            version=self._version,
+        )
 
     def _version(self) -> Hashable:
         return self._pinning.version

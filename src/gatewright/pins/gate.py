@@ -1,4 +1,4 @@
-"""Gate `definition`: refuses calls of tools held back for a changed or suspicious definition, and calls whose definition changed in a wait.
+"""Gate `definition`: refuses calls of tools held back for a changed or suspicious definition, or changed while the call waited.
 
 A definition is what a model acts on, so a server that changes one changes what was approved. Such a tool is not
 listed, and a call of it is refused until an operator has looked at the difference (`gatewright server pin`).

@@ -1,4 +1,4 @@
-"""`Pinning`: decides which tools are held back as servers list them: scans definitions, compares pins, keeps the verdicts, records each step."""
+"""`Pinning`: scans definitions as servers list tools, compares pins, decides which are held back; reserved names; records each step."""
 
 from __future__ import annotations
 

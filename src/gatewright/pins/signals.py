@@ -1,7 +1,8 @@
 """Loads signals of tool poisoning from `phrases.toml` (patterns of a text) and `speech.toml` (groups of words of a sentence).
 
-The files say how they are written. Each signal has an id, points, and texts in which a test looks for it. What is loaded is compiled
-once in a process, when the first definition is read.
+Results of tools have signals of their own, in `results.toml`, which also says what of the other two files counts there, and for how
+much. The files say how they are written. Each signal has an id, points, and texts in which a test looks for it. What is loaded is
+compiled once in a process, when the first definition or result is read.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from typing import Any, Literal
 
 import msgspec
 import re2  # type: ignore[import-untyped]
+from msgspec.structs import replace
 
-__all__ = ["DYNAMIC", "Group", "Signal", "Signals", "any_of", "compiled", "load"]
+__all__ = ["DYNAMIC", "MEMORY", "Group", "Kind", "Signal", "Signals", "any_of", "compiled", "load"]
 
 DYNAMIC = frozenset({"own_parameter", "other_tool"})
 """Groups that depend on the definition."""
+
+Kind = Literal["definitions", "results"]
+"""What is read: a text is spoken of otherwise where it says what a tool does than where a tool brings it."""
 
 
 class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +61,8 @@ class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     whole: tuple[str, ...] = ()
     part: tuple[str, ...] = ()
     declared: bool = False
+    late: bool = False
+    """Whether it is looked for only where all others of a signal stand, because that takes long."""
 
     def pattern(self) -> str:
         """The group as one pattern of RE2, with boundaries that hold in every script."""
@@ -78,37 +85,65 @@ class Signals(msgspec.Struct, frozen=True):
 
 
 @cache
-def load() -> Signals:
-    """Both files. They belong to the package, so one that cannot be read is a fault of the installation."""
+def load(of: Kind = "definitions") -> Signals:
+    """The files for one kind. They belong to the package, so one that cannot be read is a fault of the installation."""
     here = Path(__file__)
     phrases = _read(here.with_name("phrases.toml"))
     speech = _read(here.with_name("speech.toml"))
-    return Signals(
-        [
-            msgspec.convert({"where": "text", **one}, Signal, strict=False)
-            for one in phrases["signal"]
-        ],
+    found = Signals(
+        _phrased(phrases),
         [msgspec.convert(one, Signal, strict=False) for one in speech["signal"]],
         msgspec.convert(speech["words"], dict[str, Group]),
         frozenset(speech["declares"].split()),
         dict(one.split("=") for one in speech["aliases"].split()),
     )
+    return (
+        found if of == "definitions" else _of_results(found, _read(here.with_name("results.toml")))
+    )
+
+
+def _phrased(said: Mapping[str, Any]) -> list[Signal]:
+    return [
+        msgspec.convert({"where": "text", **one}, Signal, strict=False)
+        for one in said.get("phrase", said.get("signal", ()))
+    ]
+
+
+def _of_results(of: Signals, said: Mapping[str, Any]) -> Signals:
+    """Of the signals of definitions those that the file counts, for as much as it says, and its own."""
+    counted: Mapping[str, int] = said["counts"]
+    spoken = [msgspec.convert(one, Signal, strict=False) for one in said["signal"]]
+    own = msgspec.convert(said["words"], dict[str, Group])
+    return replace(
+        of,
+        phrases=[*_counted(of.phrases, counted), *_phrased({"phrase": said["phrase"]})],
+        spoken=[*_counted(of.spoken, counted), *spoken],
+        groups={**of.groups, **own},
+    )
+
+
+def _counted(some: Sequence[Signal], points: Mapping[str, int]) -> list[Signal]:
+    return [replace(one, points=points[one.id]) for one in some if one.id in points]
 
 
 def _read(path: Path) -> Any:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _options() -> Any:
+def _options(memory: int = 64 << 20) -> Any:
     options = re2.Options()
     options.case_sensitive = False
-    options.max_mem = 64 << 20
+    options.max_mem = memory
     return options
 
 
-def any_of(patterns: Sequence[str]) -> Any:
+MEMORY: Mapping[Kind, int] = {"definitions": 64 << 20, "results": 16 << 20}
+"""Bytes for one automaton. What is kept of results of all kinds would grow to the whole of it."""
+
+
+def any_of(patterns: Sequence[str], memory: int = MEMORY["definitions"]) -> Any:
     """Patterns as one automaton that says which of them a text has: it is read once, however many there are."""
-    found = re2.Set.SearchSet(_options())
+    found = re2.Set.SearchSet(_options(memory))
     for pattern in patterns:
         found.Add(pattern)
     found.Compile()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from gatewright.patterns import IGNORECASE, Pattern, words_of
 from gatewright.pins.advice import without_advice
-from gatewright.pins.signals import DYNAMIC, Signal, any_of, compiled, load
+from gatewright.pins.signals import DYNAMIC, MEMORY, Group, Kind, Signal, any_of, compiled, load
 
 __all__ = ["Finding", "Said", "findings"]
 
@@ -56,10 +56,12 @@ class Finding(NamedTuple):
     words: str
 
 
-def findings(said: Sequence[Said], names: Iterable[str] = (), tool: str = "") -> list[Finding]:
+def findings(
+    said: Sequence[Said], names: Iterable[str] = (), tool: str = "", of: Kind = "definitions"
+) -> list[Finding]:
     """All signals in texts of a tool of this name, whose parameters have these names. Linear in the texts."""
     found: dict[str, Finding] = {}
-    own = _Own(names, tool)
+    own = _Own(names, tool, of)
     for finding in chain(_phrases(said, own), _spoken(said, own)):
         found.setdefault(finding.signal.id, finding)
     for one in list(found.values()):
@@ -74,20 +76,20 @@ def findings(said: Sequence[Said], names: Iterable[str] = (), tool: str = "") ->
 
 
 @cache
-def _phrase_set() -> Any:
-    return any_of(["|".join(one.any) for one in load().phrases])
+def _phrase_set(of: Kind) -> Any:
+    return any_of(["|".join(one.any) for one in load(of).phrases], MEMORY[of])
 
 
 def _phrases(said: Sequence[Said], own: _Own) -> Iterator[Finding]:
-    signals = load().phrases
+    signals, phrases = load(own.of).phrases, _phrase_set(own.of)
     kept = [one.text for one in said]
     # Twice: phrases may be broken by line ends, and some signals want a line's beginning.
     plain = [" ".join(text.split()) for text in kept]
     lines = "\n".join([*plain, *(a for a, b in zip(kept, plain, strict=True) if a != b)])
-    hits = sorted(_phrase_set().Match(lines) or ())
+    hits = sorted(phrases.Match(lines) or ())
     if any(signals[hit].advice for hit in hits):
         left = own.without_declared(without_advice(lines))
-        still = set(_phrase_set().Match(left) or ())
+        still = set(phrases.Match(left) or ())
         hits = [hit for hit in hits if hit in still or not signals[hit].advice]
     for hit in hits:
         yield Finding(signals[hit], _place("|".join(signals[hit].any), lines))
@@ -110,7 +112,8 @@ def _short(text: str) -> str:
 class _Own:
     """What a definition declares."""
 
-    def __init__(self, names: Iterable[str], tool: str) -> None:
+    def __init__(self, names: Iterable[str], tool: str, of: Kind) -> None:
+        self.of = of
         kept = [name for name, _ in zip(names, range(_MOST_NAMES), strict=False)]
         words = {name: {_stem(one) for one in words_of(name)} for name in kept}
         declares = _declares()
@@ -177,24 +180,45 @@ def _stem(word: str) -> str:
 _PLAIN = str.maketrans("łıøđ", "liod")
 
 
+_PASSES = {"definitions": 1, "results": 6}
+"""In so many automata the groups are looked for: in one, what they have read so far multiplies. Definitions are too short to mind."""
+
+
 @cache
-def _group_set() -> tuple[Sequence[str], Any]:
-    groups = load().groups
-    return list(groups), any_of([one.pattern() for one in groups.values()])
+def _group_sets(of: Kind) -> Sequence[tuple[Sequence[str], Any]]:
+    groups = {name: one.pattern() for name, one in _used(of).items() if not one.late}
+    parts = [list(groups)[first :: _PASSES[of]] for first in range(_PASSES[of])]
+    return [(names, any_of([groups[name] for name in names], MEMORY[of])) for names in parts]
+
+
+def _used(of: Kind) -> Mapping[str, Group]:
+    """The groups that a signal of this kind asks for."""
+    signals = load(of)
+    asked = {name for one in signals.spoken for name in (*one.all, *one.none)}
+    return {name: one for name, one in signals.groups.items() if name in asked}
+
+
+@cache
+def _late(of: Kind) -> frozenset[str]:
+    return frozenset(name for name, one in load(of).groups.items() if one.late)
 
 
 class _Sentence:
     """Which groups stand in a sentence, and with which words."""
 
-    def __init__(self, text: str, own: _Own, *, named: bool) -> None:
-        names, automaton = _group_set()
+    def __init__(self, text: str, own: _Own, *, named: bool, parts: bool = False) -> None:
+        """In `parts` of a long text a group is looked for when it is asked for: few are."""
         self._text, self._own, self._named = text, own, named
-        self._groups = {names[one] for one in automaton.Match(text) or ()}
+        self._groups: set[str] | None = None if parts else self._standing()
         self._words: dict[str, str] = {}
+
+    def _standing(self) -> set[str]:
+        sets = _group_sets(self._own.of)
+        return {names[one] for names, found in sets for one in found.Match(self._text) or ()}
 
     def may(self, signal: Signal) -> bool:
         """Whether the groups of a signal that are the same for all definitions stand here."""
-        return signal.needed <= self._groups
+        return self._groups is None or signal.needed - _late(self._own.of) <= self._groups
 
     def without_advice(self) -> _Sentence | None:
         """The sentence without an honest warning in it; None where it has none."""
@@ -215,9 +239,9 @@ class _Sentence:
                 self._own.parameter if group == "own_parameter" else self._own.other_tool
             )
             return ask(self._text)
-        if group not in self._groups:
+        known = load(self._own.of).groups[group]
+        if self._groups is not None and not known.late and group not in self._groups:
             return ""
-        known = load().groups[group]
         places = (_short(one.group()) for one in compiled(known.pattern()).finditer(self._text))
         if known.declared and not self._named and not declared:
             places = (one for one in places if not self._own.declares(one))
@@ -225,7 +249,7 @@ class _Sentence:
 
 
 def _spoken(said: Sequence[Said], own: _Own) -> Iterator[Finding]:
-    open_ = {one.id: one for one in load().spoken}
+    open_ = {one.id: one for one in load(own.of).spoken}
     for text, where in said:
         for finding in chain(_raw(text, open_), _in_text(text, where, open_, own)):
             if open_.pop(finding.signal.id, None) is not None:
@@ -262,7 +286,7 @@ def _sentences(text: str, own: _Own, *, named: bool) -> Iterator[_Sentence]:
     at = 0
     for end in [*(one.end() for one in _ENDS.finditer(text)), len(text)]:
         if end > at:
-            yield _Sentence(text[at:end], own, named=named)
+            yield _Sentence(text[at:end], own, named=named, parts=own.of == "results")
         at = end
 
 

@@ -1,4 +1,4 @@
-"""`Pins`: tool definitions, accepted and latest, in the state database; judges what a server lists now, within a bound; queues audit records.
+"""`Pins`: accepted and latest tool definitions in the state database: judges listings; operators accept, refuse, forget; queues audit.
 
 Theory. A tool is approved by its definition: the model reads it, and a server that changes it later changes what
 was approved. So the whole definition is kept when a tool is first seen (`pinned`), and whatever says anything else

@@ -1,4 +1,4 @@
-"""Redacts large results and strips large arguments of invisible characters in workers: `Cleaners` sends, the functions do it."""
+"""In workers (`Cleaners`): redacts large results, finds secrets in long texts, strips invisible characters from large arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 from gatewright.call import Call, Failure, Refusal
 from gatewright.mcp.wire import jsonrpc
 from gatewright.redaction.report import reported
-from gatewright.secret_scanning import Clean, Held, Redactor
+from gatewright.secret_scanning import Clean, Held, Redactor, SecretRule
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.held import MOST as MOST_HELD
 from gatewright.secret_scanning.invisible import visible_value
@@ -147,6 +147,7 @@ def _redactor(policy: bytes) -> Redactor:
         hidden=said["hidden"],
         own=tuple(said["own"]),
         held=_held,
+        rules=msgspec.convert(said.get("rules", ()), tuple[SecretRule, ...]),
     )
 
 

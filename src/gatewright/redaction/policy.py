@@ -30,6 +30,7 @@ def redaction_of(settings: Settings, key: bytes) -> Rules:
             terms=terms,
             hidden=hidden,
             own=() if level == "off" else own,
+            rules=() if level == "off" else settings.redaction_rules,
         )
 
     servers: dict[str, Redactor | None] = {}

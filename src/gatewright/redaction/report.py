@@ -1,4 +1,4 @@
-"""What a cleaned result says of it in `_meta`, and its call for the record: sizes in bytes of JSON, places per rule; never what was found.
+"""Reports redactions in a result's `_meta` and its call's audit facts: sizes in bytes of JSON, places per rule; never what was found.
 
 So nobody takes a mark for what the tool said: `original_size`, `sanitized_size` and `redactions_applied`, rule → places.
 """

@@ -1,4 +1,4 @@
-"""Store of servers registered at run time, and of who had which id, in the state database; its changes are anchored in the record."""
+"""Store of servers registered at run time and of their ids' owners, in the state database; the audit trail checks the count of changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Context` of a tool call: progress, logging, elicitation, sampling, roots, cancellation, time left; finds a function's parameter for it.
+"""`Context` of a tool call: progress, log, partial results, elicitation, sampling, roots, time left, cancellation; finds its parameter.
 
 A server fills in the way to the caller (`back`). Without one, in a test or a call inside one process, progress goes
 nowhere, log lines go to the log `gatewright.sdk.tool`, and nobody can be asked.

@@ -1,4 +1,4 @@
-"""Secret scanner: finds and replaces secrets and personal data in text, JSON and streams. Pure rules, no I/O.
+"""Secret scanner: `Redactor` finds and replaces secrets and personal data in text, JSON, streams; `without_secrets` for logs. No I/O.
 
 `Redactor` is all of it for one policy: text in, text without it out, together with the rules that
 found something. What was found is never said. To read: `scanner` (two passes), then its tables `formats`, `context` and
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from gatewright.secret_scanning.exact import is_telling
 from gatewright.secret_scanning.held import HELD, PROCESS, Held, WithHeld
 from gatewright.secret_scanning.invisible import (
@@ -18,6 +20,7 @@ from gatewright.secret_scanning.invisible import (
 from gatewright.secret_scanning.invisible import visible_json
 from gatewright.secret_scanning.json_text import redacted_json
 from gatewright.secret_scanning.mark import marker
+from gatewright.secret_scanning.operator_rules import SecretRule
 from gatewright.secret_scanning.patterns import compiled
 from gatewright.secret_scanning.personal import PERSONAL
 from gatewright.secret_scanning.scanner import scanner
@@ -32,6 +35,7 @@ __all__ = [
     "Clean",
     "Held",
     "Redactor",
+    "SecretRule",
     "Stream",
     "prepare",
     "without_secrets",
@@ -69,10 +73,12 @@ class Redactor:
         hidden: bool = False,
         own: tuple[str, ...] = (),
         held: Held | None = HELD,
+        rules: tuple[SecretRule, ...] = (),
     ) -> None:
         """`key` (at most 32 bytes) makes the marks of this gateway its own, `personal` are kinds of
         `PERSONAL`, `terms` literal texts that are taken out in any case of letters, `hidden` takes out what nobody sees,
-        `own` are secrets of the gateway, taken out by their exact value, and so is with `secrets` what is `held` at the time."""
+        `own` are secrets of the gateway, taken out by their exact value, and so is with `secrets` what is `held` at the time;
+        `rules` are the operator's."""
         self.policy = {
             "key": key.hex(),
             "secrets": secrets,
@@ -80,9 +86,10 @@ class Redactor:
             "terms": terms,
             "hidden": hidden,
             "own": own,
+            **({"rules": msgspec.to_builtins(rules)} if rules else {}),
         }
         # Apart from the rules, which take a tenth of a second to compile: another secret compiles nothing but itself.
-        self._scanner = scanner(secrets=secrets, personal=personal, terms=terms)
+        self._scanner = scanner(secrets=secrets, personal=personal, terms=terms, rules=rules)
         if own:
             theirs = Held(len(own))
             theirs.hold("policy", own, len(own))

@@ -223,6 +223,10 @@ class WithHeld(Scanner):
         more = [] if looking is None else looking.find(text)
         return self.apart([*found, *more]) if more else found
 
+    def of_member(self, name: str, value: str) -> list[Finding]:
+        """See `Scanner`."""
+        return self._of.of_member(name, value)
+
     def holds(self, text: bytes) -> bool:
         """See `Scanner`."""
         looking = self._held.looking()

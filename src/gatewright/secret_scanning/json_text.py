@@ -152,11 +152,23 @@ class _Text:
         value = self._said(at)
         found = of_member(name, value)
         if found is None:
-            self._replace(at)
+            self._by_rules(name, value, at)
             return
         begin, rule = found
         said = value.encode()
         self._put(at, said[:begin] + self._mark(rule, said[begin:]), [rule])
+
+    def _by_rules(self, name: str, value: str, at: int) -> None:
+        """Replace what is found in a value, by itself and with its name before it."""
+        beside = self._scanner.of_member(name, value)
+        if not beside:
+            self._replace(at)
+            return
+        text = value.encode()
+        found = self._scanner.apart([*self._scanner.find(text), *beside])
+        self._put(
+            at, self._scanner.replaced_at(text, found, self._mark), [rule for _, _, rule in found]
+        )
 
     def _replace(self, at: int, *, name: bool = False) -> None:
         text, rules = self._scanner.replaced(self._said(at).encode(), self._mark, name=name)

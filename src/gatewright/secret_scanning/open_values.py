@@ -1,4 +1,4 @@
-"""`open_value`: where at the end of a chunk a quoted value is still open, or may be named a secret only by the next chunk."""
+"""`open_value`: finds a quoted value at the end of a chunk that the next chunk may continue or name as a secret, to hold it back."""
 
 from __future__ import annotations
 

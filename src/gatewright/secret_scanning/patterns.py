@@ -51,11 +51,11 @@ _made: WeakSet[Pattern | Several] = WeakSet()
 """All that there are, some of which nobody has used yet."""
 
 
-def _options(*, captures: bool) -> re2.Options:
+def _options(*, captures: bool, memory: int = _MEMORY) -> re2.Options:
     options = re2.Options()
     # Bytes as they are: a result need not be UTF-8.
     options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = _MEMORY
+    options.max_mem = memory
     options.never_capture = not captures
     options.log_errors = False
     return options
@@ -65,15 +65,24 @@ class Pattern:
     """One pattern, compiled when it is first used. RE2's own wrapper makes an object of each match, which
     costs more than the match. What is `bounded` never takes more than `REACH` bytes."""
 
-    def __init__(self, text: str, *, captures: bool = False, bounded: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        captures: bool = False,
+        bounded: bool = False,
+        memory: int = _MEMORY,
+    ) -> None:
+        """`memory` is how many bytes its automaton may take."""
         self.text = text
         self.bounded = bounded
         self._captures = captures
+        self._memory = memory
         _made.add(self)
 
     @cached_property
     def _match(self) -> Any:
-        options = _options(captures=self._captures)
+        options = _options(captures=self._captures, memory=self._memory)
         return re2.compile(self.text.encode("latin-1"), options)._regexp.Match
 
     def ready(self) -> None:

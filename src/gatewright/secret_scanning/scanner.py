@@ -14,15 +14,16 @@ import base64
 import binascii
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 
 from gatewright.patterns import escape
 from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.exact import OWN
-from gatewright.secret_scanning.formats import FORMATS
+from gatewright.secret_scanning.formats import formats
 from gatewright.secret_scanning.mark import MARK, MARK_BEGINS
 from gatewright.secret_scanning.names import is_example, looks_issued
+from gatewright.secret_scanning.operator_rules import SecretRule, found_by, keyed
 from gatewright.secret_scanning.patterns import AnyOf, Pattern, Several, Span, either
 from gatewright.secret_scanning.personal import (
     PERSONAL,
@@ -98,8 +99,11 @@ class Scanner:
         secrets: bool,
         personal: frozenset[str],
         terms: tuple[str, ...],
+        rules: tuple[SecretRule, ...] = (),
     ) -> None:
+        """`rules` are an operator's own."""
         self._secrets = secrets
+        self._own = rules
         self._quick = AnyOf(self._hints(personal, terms))
         exact = list(self._exact(personal, terms))
         self._which = Several([pattern for pattern, _ in exact])
@@ -112,8 +116,9 @@ class Scanner:
         """Patterns of which one is found wherever something may be; together only those that do not multiply (`AnyOf`)."""
         plain = [_ESCAPES if all(term.isascii() for term in terms) else r"\\u|\\/"]
         plain += [f"(?i:{_literal(term)})" for term in terms]
+        plain += map(keyed, self._own)
         if self._secrets:
-            hints = [_hint(hint, rest) for _, hint, rest in FORMATS]
+            hints = [_hint(hint, rest) for _, hint, rest in formats()]
             counting = [one for one in hints if _counts(one)]
             plain += [one for one in hints if one not in counting] + [_hidden()]
             yield from (either(counting[first::_APART]) for first in range(_APART))
@@ -138,6 +143,19 @@ class Scanner:
         del text
         return False
 
+    def of_member(self, name: str, value: str) -> list[Finding]:
+        """The places in a member's value that an operator's rules find where its name stands before it, as in a configuration file."""
+        if not self._own:
+            return []
+        before = f'"{name}": "'.encode()
+        text = before + value.encode() + b'"'
+        every = (place for rule in self._own for place in found_by(rule, text))
+        last = len(text) - 1
+        inside = (
+            (start - len(before), min(end, last) - len(before), rule) for start, end, rule in every
+        )
+        return self.apart([one for one in inside if one[0] >= 0])
+
     def replaced(
         self, text: bytes, mark: Callable[[str, bytes], bytes], *, name: bool = False
     ) -> tuple[bytes, list[str]]:
@@ -149,6 +167,13 @@ class Scanner:
         if not found:
             return text, []
         return _replaced(text, found, mark), [rule for _, _, rule in found]
+
+    @staticmethod
+    def replaced_at(
+        text: bytes, found: list[Finding], mark: Callable[[str, bytes], bytes]
+    ) -> bytes:
+        """The text with a mark in each of these places."""
+        return _replaced(text, found, mark)
 
     @staticmethod
     def apart(found: list[Finding]) -> list[Finding]:
@@ -165,6 +190,8 @@ class Scanner:
         if terms:
             pattern = "(?i)" + either(map(_literal, terms))
             yield pattern, partial(_all, Pattern(pattern), "term")
+        # By their keywords: their regexes may be of a kind whose states multiply in a set.
+        yield from ((keyed(one), partial(found_by, one)) for one in self._own)
 
     def _encoded(self, text: bytes) -> Iterator[Finding]:
         """Runs of base64 that hold a secret. One level: what is encoded twice stays."""
@@ -184,9 +211,10 @@ def scanner(
     secrets: bool,
     personal: frozenset[str],
     terms: tuple[str, ...] = (),
+    rules: tuple[SecretRule, ...] = (),
 ) -> Scanner:
     """The scanner for this, made once."""
-    return Scanner(secrets=secrets, personal=personal, terms=terms)
+    return Scanner(secrets=secrets, personal=personal, terms=terms, rules=rules)
 
 
 def _decode_base64(run: bytes) -> bytes:
@@ -218,9 +246,9 @@ def _begun(hint: str) -> str:
 
 @lru_cache(1)
 def _secret_rules() -> tuple[tuple[str, Rule], ...]:
-    formats = ((f"(?:{_begun(hint)})(?:{rest})", name) for name, hint, rest in FORMATS)
+    forms = ((f"(?:{_begun(hint)})(?:{rest})", name) for name, hint, rest in formats())
     return (
-        *((one, partial(_tokens, one, name)) for one, name in formats),
+        *((one, partial(_tokens, one, name)) for one, name in forms),
         *context.RULES,
         *passwords.RULES,
     )
@@ -231,7 +259,7 @@ def _base64() -> Pattern:
     return Pattern(_hidden(), bounded=True)
 
 
-@lru_cache(len(FORMATS))
+@cache
 def _compiled(pattern: str) -> Pattern:
     return Pattern(pattern)
 

@@ -1,4 +1,4 @@
-"""`Administration`: operators' methods to start, stop and restart servers and read their stderr; keeps them stopped.
+"""`Administration`: operators' methods to restart, start, stop servers and read their stderr; graceful shutdown; stopped ones stay down.
 
 These are methods like any other: they arrive at an endpoint as calls, pass the gates (which know them for
 operators only) and are recorded; what was done is an event of its own, with the server as its target.

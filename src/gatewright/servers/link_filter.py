@@ -1,4 +1,4 @@
-"""Filter `links`: rewrites ambiguous resource URIs in results and events to qualified form; the catalogue remembers the rest per caller.
+"""Filter `links`: rewrites ambiguous resource URIs in results and events to qualified form; has the catalogue remember others per caller.
 
 MCP names resources in results by `resource_link` and embedded `resource` content, in tool results (structured ones
 included), prompts and chunks of a stream, and by `contents` of what was read. With several servers a URI alone
@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Outcome, Target
 from gatewright.mcp.wire import jsonrpc
-from gatewright.schemas.json_strings import outweighs
 from gatewright.standing import Standing
 from gatewright.transport.large_text import holds_any
 from gatewright.transport.slices import in_slices
@@ -134,12 +133,13 @@ class Links:
         server = self._server(call)
         if server is None:
             return event
-        if self._beside is not None and outweighs(event.params, AT_ONCE):
-            return self._large_event(call, server, event, self._beside)
-        if not any(_linking(event.params)):
+        # Written once and searched: a walk through many small values takes ten times as long.
+        raw = jsonrpc.encode(event.params)
+        if self._beside is not None and len(raw) > AT_ONCE:
+            return self._large_event(call, server, event, raw, self._beside)
+        if not _may_name(raw):
             return event
-        # A copy, since `led` changes what it is given.
-        params = jsonrpc.decode(jsonrpc.encode(event.params))
+        params = jsonrpc.decode(raw)  # a copy, since `led` changes what it is given
         uris = named(call.method, params)
         if len(uris) > _FEW:
             return self._many_of_event(call, server, event, params, uris)
@@ -156,10 +156,9 @@ class Links:
         return Event(event.method, params)
 
     async def _large_event(
-        self, call: Call, server: str, event: Event, beside: Beside
+        self, call: Call, server: str, event: Event, raw: bytes, beside: Beside
     ) -> Event | None:
         """One whose links cannot be read is not passed on, and the log says so."""
-        raw = jsonrpc.encode(event.params)
         if not _may_name(raw):
             return event
         found = await self._led(call, server, raw, beside)

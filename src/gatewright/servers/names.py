@@ -1,4 +1,4 @@
-"""Exposed names of tools, prompts and resources of several servers (`server__tool`, wrapped URIs), and the way back.
+"""Exposed names of several servers' tools, prompts, resources (`server__tool`, wrapped URIs), of the gateway's own tools; and back.
 
 The canonical id of a tool is `(server, name)`; policy knows nothing else. Hosts and model APIs take
 fewer characters and shorter names than servers use, so each target gets an *exposed* name: server and

@@ -1,4 +1,4 @@
-"""Whether a call should go on waiting for a server's connection, by its state; else the failure that says why, and when to come again."""
+"""Decides by a server's state whether a call goes on waiting for its connection; else the failure: why, and when to retry."""
 
 from __future__ import annotations
 

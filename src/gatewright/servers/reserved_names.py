@@ -1,4 +1,4 @@
-"""`Reserved`: keeps the tool names each server last listed, told to a store, so that no other server takes one while it is down."""
+"""`Reserved`: keeps the tool names each server last listed, also in a store, so that no other server takes one while it is down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remembers for each caller which server named a resource in a result (`resource_link`), to route later reads of it.
+"""Remembers per caller which servers named a resource (`resource_link`), to route its read; a plain URI that two named belongs to neither.
 
 A link is its server's own: reading it leads back to the server whose result it stood in. A link gives no right, it only says
 whose a URI is, for the caller who was shown it. Theory: a plain URI stays plain as long as one server alone named it to that

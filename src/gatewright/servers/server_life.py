@@ -1,4 +1,4 @@
-"""`ServerLife`: tells each state change of one server (audit, log, `Change`), shuts the server down gracefully, also when it is idle."""
+"""`ServerLife`: audits and tells one server's state changes; drains it on request, when idle, when it drains itself; refuses calls then."""
 
 from __future__ import annotations
 

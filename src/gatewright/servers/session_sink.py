@@ -1,4 +1,4 @@
-"""`SessionSink`: relays notifications of a session's own server connection, answers `roots/list` by asking waiting calls; opens connections."""
+"""Opens a session's own server connection; `SessionSink` relays its notifications, answers `roots/list` from waiting callers or a cache."""
 
 from __future__ import annotations
 

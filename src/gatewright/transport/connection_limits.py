@@ -1,4 +1,4 @@
-"""Limits open connections, of one address and in all, and closes idle ones to make room.
+"""Limits a process's open connections, in total and per client address; closes idle ones to make room for new ones.
 
 A process may open so many files and no more; whoever opens connections until then ends children, databases and all other callers with
 it. So what listens has a share, most of which no single address can take. Where that is taken, a connection that

@@ -1,4 +1,4 @@
-"""HTTP/1.1 client connection: strict httptools parsing within limits, repeated response heads from a cache; whether it can be reused.
+"""HTTP/1.1 client connection: strict httptools parsing within limits, cached response heads; says whether it can be reused.
 
 One request at a time, never pipelined. The server is a stranger: how long a head may be, how much may come
 that is no body (sizes of chunks, their extensions, trailers), and what may come when nobody asked are all decided here.

@@ -1,4 +1,4 @@
-"""`LogLines`: splits a child's stderr into log lines without control characters, cuts long ones; over the rate, counts them, keeps the last 5.
+"""`LogLines`: a child's stderr as log lines, cut, without control characters; excess ones are only counted, the last 5 emitted at its end.
 
 Standard error is where MCP servers log, and where a broken or hostile one can write without end. So a line is cut, a
 flood is counted instead of kept, and control characters, which could repaint the terminal of whoever reads the

@@ -1,4 +1,4 @@
-"""Deadline timers for many requests on one event-loop timer: cheap to set and cancel.
+"""Deadline timers for many requests on one event-loop timer, cheap to set and cancel; `Overdue`: one time limit for all.
 
 Every request has a deadline, and a timer of the loop's own costs as much as a gate or two. Here a deadline is an
 entry in a table, and the timer rings when the earliest of those that were set is due; what was met by then is gone

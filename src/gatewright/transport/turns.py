@@ -1,4 +1,4 @@
-"""`Turns`: does blocking work in threads, one after another; the next waits for the thread also where its caller was cancelled.
+"""`Turns`: runs blocking work in threads, one after another; work that has begun is finished first, even if its caller was cancelled.
 
 A thread goes on when whoever wanted its work is cancelled, so a lock that is held while it is awaited would be free too early.
 """

@@ -1,4 +1,4 @@
-"""Main loop of a worker process: reads orders from stdin, answers on stdout, ended by a timer where an order takes too long."""
+"""Main loop of a worker process: reads jobs from stdin, answers on stdout; a timer ends it where a job takes too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one request of a call, a JSON head and a payload, in a worker process with a time limit; also what is said where that fails."""
+"""Has a worker process handle one call's arguments or result in limited time; the refusal or failure where it is busy or too slow."""
 
 from __future__ import annotations
 

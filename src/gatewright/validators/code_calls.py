@@ -1,4 +1,4 @@
-"""`code_safety` rules for calls: look-ups by name, classes made at run time, formats, loaders of code; at `readonly` what writes."""
+"""`code_safety` rules for calls: look-ups by name, classes made at run time, format strings, code loaders; at `readonly` writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_frame_names import FrameNames
-from gatewright.validators.code_members import TYPES, Walk, attribute_violation
+from gatewright.validators.code_members import TYPES, Walk, is_refused_attribute
 from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
@@ -106,47 +106,52 @@ def _getattr(walk: Walk, node: ast.Call, name: str) -> Iterator[str]:
     if paths and (walk.closed or name != "getattr"):
         yield f"Blocked call: '{name}' of a module"
     if member is not None:
-        yield from _member_text(member)
+        yield from _member_text(walk, member, own=name != "getattr")
         yield from filter(None, (walk.member_violation(f"{path}.{member}") for path in paths))
-        # Whoever declares a private one that is so called.
-        if walk.closed and name == "getattr" and member[:1] == "_":
-            yield f"Blocked call: 'getattr' of '{member[:60]}'"
-    elif paths or (name != "setattr" and not _has_plain_prefix(node.args[1])):
+    elif paths or (name != "setattr" and not _has_plain_prefix(walk, node.args[1])):
         yield f"Blocked call: '{name}' with a computed name"
 
 
-def _has_plain_prefix(node: ast.expr) -> bool:
-    """Whether a computed name begins with letters that make it no special one: `f"on_{event}"`."""
+def _has_plain_prefix(walk: Walk, node: ast.expr) -> bool:
+    """Whether a computed name begins with letters that make it no special one: `f"on_{event}"`, but not `f"gi_{x}"`."""
     first: ast.expr = node
     while isinstance(first, ast.BinOp) and isinstance(first.op, ast.Add):
         first = first.left
     if isinstance(first, ast.JoinedStr) and first.values:
         first = first.values[0]
     text = folded(first)
-    return text is not None and _JOINED.begins(text)
+    if text is None or not _JOINED.begins(text):
+        return False
+    refused = lists.BLOCKED_ATTRIBUTES | lists.CLOSED_ATTRIBUTES
+    return not (walk.closed and any(one.startswith(text) for one in refused))
 
 
-def _member_text(member: str) -> Iterator[str]:
+def _member_text(walk: Walk, member: str, *, own: bool = False) -> Iterator[str]:
+    """What speaks against a member by its name; of `self` a program may set and delete private ones of its own."""
     for part in member.split("."):
-        yield from attribute_violation(part)
-        if part == "__dict__":
-            yield f"Blocked attribute: '{part}'"
+        special = part == "__dict__" or (walk.closed and part in _OF_CLASSES)
+        if (special or is_refused_attribute(part)) if own else walk.is_refused_name(part):
+            yield f"Blocked attribute: '{part[:60]}'"
 
 
 def _attrgetter(walk: Walk, node: ast.Call, name: str) -> Iterator[str]:
-    del walk, name
+    del name
     for arg in node.args:
         member = folded(arg)
         if member is None:
             yield "Blocked call: 'attrgetter' with a computed name"
         else:
-            yield from _member_text(member)
+            yield from _member_text(walk, member)
 
 
 def _type(walk: Walk, node: ast.Call, name: str) -> Iterator[str]:
     # With three arguments `type` makes a class, whose members nobody has judged.
     del walk, name
-    if len(node.args) > 1 or any(isinstance(arg, ast.Starred) for arg in node.args):
+    if (
+        len(node.args) > 1
+        or node.keywords
+        or any(isinstance(arg, ast.Starred) for arg in node.args)
+    ):
         yield "Blocked call: 'type' that makes a class"
 
 
@@ -171,6 +176,8 @@ def _query(walk: Walk, node: ast.Call, name: str) -> Iterator[str]:
         yield "Blocked query: a call behind '@'"
 
 
+_OF_CLASSES = lists.PRIVATE_MODULES | lists.CLOSED_ATTRIBUTES | {"__class__", "__init__"}
+"""Members that the program has no reason to set by their names."""
 _JOINED = Pattern(r"[a-zA-Z]\w*_")
 _FORMAT_MEMBER = Pattern(r"\{[^{}]*[.\[]_")
 _QUERIED = Pattern(r"@\s*\w+(?:\s*\.\s*\w+)*\s*[(\[]|__\w+__")
@@ -182,7 +189,7 @@ _RULES: dict[str, tuple[Callable[[Walk, ast.Call, str], Iterator[str]], tuple[ty
     **dict.fromkeys(("format", "format_map"), (_format, _METHOD)),
     **dict.fromkeys(("query", "eval"), (_query, _METHOD)),
     **dict.fromkeys(("load", "load_all"), (_load, _METHOD)),
-    "attrgetter": (_attrgetter, _METHOD),
+    "attrgetter": (_attrgetter, (ast.Name, ast.Attribute)),
 }
 """What is called → its rule, and whether that holds for names or for methods."""
 
@@ -204,10 +211,8 @@ def write_violations(walk: Walk, tree: Tree) -> Found:
     judged = writing.union(_OPENS, names.ending_in(writing), {"replace"}) - (
         _OF_TABLES if walk.frames else set()
     )
-    # What the program defines is its own, where nothing that it imports could be meant.
-    own = {node.name for node in tree.of(ast.FunctionDef)} if names.tops <= _LOCAL else set()
-    own &= lists.SENDING_ATTRIBUTES
-    given = _given(tree, own) if own else set()
+    own = _own_senders(walk, tree)
+    given = _given(tree, own & judged) if own & judged else set()
     for name, node in tree.called(judged):
         if name in own and id(node) not in given:
             continue
@@ -222,13 +227,23 @@ def write_violations(walk: Walk, tree: Tree) -> Found:
         yield from _verbs(tree)
 
 
+_IN_MEMORY = frozenset({"put", "send", "write", "writelines"})
+
+
+def _own_senders(walk: Walk, tree: Tree) -> frozenset[str]:
+    """Methods that the program defines, or that queues, generators and buffers have, where nothing that it imports could be meant."""
+    if walk.names.tops - _LOCAL:
+        return frozenset()
+    return _IN_MEMORY.union(node.name for node in tree.of(ast.FunctionDef))
+
+
 def _verbs(tree: Tree) -> Found:
     for one in tree.of(ast.keyword):
         if one.arg == "method" and (folded(one.value) or "").upper() not in _READING_VERBS:
             yield one, "Blocked write: a request that is no GET or HEAD"
 
 
-def _given(tree: Tree, names: set[str]) -> set[int]:
+def _given(tree: Tree, names: frozenset[str]) -> set[int]:
     """Calls of methods of what nothing in the program binds: it is given to it, as a connection is."""
     bound = FrameNames(tree).bound
     bases = [(node, getattr(node.func, "value", None)) for _, node in tree.called(names)]
@@ -244,9 +259,14 @@ def _sending_values(tree: Tree) -> Found:
         for node in tree.members[name]:
             if id(node) not in judged and isinstance(node.ctx, ast.Load):
                 yield node, f"Blocked write: '{name}' as a value"
-    for call in tree.calls.get("getattr", ()):
-        if (folded(call.args[1] if call.args[1:] else None) or "") in lists.SENDING_ATTRIBUTES:
-            yield call, "Blocked write: a method that sends, by its name"
+    named: list[tuple[Any, list[str]]] = [(one, one.kwd_attrs) for one in tree.of(ast.MatchClass)]
+    for _, call in tree.called({"getattr", "attrgetter"}):
+        named.append((call, [folded(one) or "" for one in call.args]))
+    for node, texts in named:
+        if not lists.SENDING_ATTRIBUTES.isdisjoint(texts):
+            yield node, "Blocked write: a method that sends, by its name"
+    stored = [one for one in tree.members.get("method", ()) if not isinstance(one.ctx, ast.Load)]
+    yield from ((one, "Blocked write: the method of a request") for one in stored)
 
 
 _LOCAL = frozenset(lists.ALLOWED_IMPORTS) - lists.NETWORK

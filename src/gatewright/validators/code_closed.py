@@ -1,4 +1,4 @@
-"""`code_safety` rules that hold at `strict` and `readonly` besides those of all levels: files, special and private members, classes, formats.
+"""`code_safety` rules only at `strict` and `readonly`: files, dunder and private members, classes, format strings, environment.
 
 At these levels what passes is listed. So no file is opened, a special member is one of a few, and a private one belongs to the program.
 """
@@ -11,35 +11,29 @@ from typing import Any
 
 from gatewright.patterns import ASCII, Pattern
 from gatewright.validators import code_lists as lists
-from gatewright.validators.code_classes import (
-    dispatch_violations,
-    making_violations,
-    match_violations,
-)
+from gatewright.validators.code_classes import making_violations, match_violations
 from gatewright.validators.code_endless import endless_violations
+from gatewright.validators.code_frame_functions import is_hidden
+from gatewright.validators.code_frame_names import FrameNames
 from gatewright.validators.code_members import Walk
-from gatewright.validators.code_names import FOLDING, folded
-from gatewright.validators.code_own import OWN, own_violations
+from gatewright.validators.code_names import folded
+from gatewright.validators.code_own import own_violations
 from gatewright.validators.code_tree import Tree
 
 __all__ = ["closed_violations", "environment_violations"]
 
 Found = Iterator[tuple[Any, str]]
 
-_DUNDER = Pattern(r"__\w+__")
 _FIELD = Pattern(r"\{\w*[.\[]", ASCII)
-_BEGUN = Pattern(r"(?:^|[^{])(?:\{\{)*\{\w*\Z", ASCII)
-_MAIN = frozenset({"__main__", "__name__"})
 
 
 def closed_violations(walk: Walk, tree: Tree) -> Found:
     """What these rules say, each with the node that it is about."""
     yield from _names(walk, tree)
-    yield from _texts(walk, tree)
     for kinds, rule in _RULES:
         if tree.has(kinds):
             yield from rule(walk, tree)
-    yield from own_violations(tree)
+    yield from own_violations(walk, tree)
     yield from endless_violations(walk, tree)
 
 
@@ -69,21 +63,23 @@ def _is_read(node: ast.Name | ast.Attribute | ast.Subscript) -> bool:
 
 
 def _special(walk: Walk, tree: Tree) -> Found:
-    """Special members but for a few, and those by which errors give frames and objects away."""
-    special = [name for name in tree.members if _is_dunder(name)]
-    named = {id(node.value) for node in tree.members.get("__name__", ()) if _is_read(node)}
-    for name in special:
-        for node in tree.members[name]:
-            of = node.value.id if isinstance(node.value, ast.Name) else None
-            if not _passes(name, of, id(node) in named):
-                yield node, f"Blocked attribute: '{name}'"
-    for node in tree.members.get("with_traceback", ()):
-        yield node, "Blocked attribute: 'with_traceback'"
-    # An `AttributeError` hands out whose member was missing.
-    caught = {one.name for one in tree.of(ast.ExceptHandler)}
-    for node in tree.members.get("obj", ()):
-        if isinstance(node.value, ast.Name) and node.value.id in caught:
-            yield node, "Blocked attribute: 'obj' of an error"
+    """Members by which errors, tasks and classes give frames, modules and objects away. What is a special one of a class is looked at elsewhere."""
+    for name in lists.CLOSED_ATTRIBUTES.intersection(tree.members):
+        yield from ((node, f"Blocked attribute: '{name}'") for node in tree.members[name])
+    first = (
+        {id(one.func): one.args for one in tree.of(ast.Call)}
+        if "__setattr__" in tree.members
+        else {}
+    )
+    for node in tree.members.get("__setattr__", ()):
+        # So a frozen dataclass fills in its own fields.
+        base, args = node.value, first.get(id(node), [])
+        own = isinstance(base, ast.Name) and base.id == "object" and len(args) == _OF_SETTING
+        if not own or not _is_own(args[0]) or walk.is_refused_name(folded(args[1]) or "_"):
+            yield node, "Blocked attribute: '__setattr__'"
+
+
+_OF_SETTING = 3
 
 
 def _private(walk: Walk, tree: Tree) -> Found:
@@ -93,15 +89,8 @@ def _private(walk: Walk, tree: Tree) -> Found:
     for name in names:
         if name not in own:
             yield from ((one, f"Blocked private member: '{name}'") for one in tree.members[name])
-
-
-def _passes(name: str, of: str | None, named: bool) -> bool:
-    """Whether a special member may be used of a name (None: of something else), or for its `__name__`."""
-    if name == "__class__":
-        return of in OWN or (named and of is not None)
-    if name == "__dict__":
-        return of == "self"
-    return name not in lists.CLOSED_ATTRIBUTES
+    for name in lists.PRIVATE_MODULES.intersection(tree.names):
+        yield tree.names[name][0], f"Blocked private member: '{name}'"
 
 
 def _declared(tree: Tree) -> frozenset[str]:
@@ -132,9 +121,8 @@ def _definitions(walk: Walk, tree: Tree) -> Found:
         named = [one.asname for one in node.names if one.asname and _is_dunder(one.asname)]
         yield from ((node, f"Blocked name: '{name}'") for name in named)
     for node in tree.of(ast.MatchClass):
-        yield from (
-            (node, f"Blocked attribute: '{one}'") for one in node.kwd_attrs if one[0] == "_"
-        )
+        refused = filter(walk.is_refused_name, node.kwd_attrs)
+        yield from ((node, f"Blocked attribute: '{one}'") for one in refused)
 
 
 def _classes(walk: Walk, tree: Tree) -> Found:
@@ -153,62 +141,55 @@ def _is_plain_argument(walk: Walk, one: ast.keyword) -> bool:
     return one.arg is not None and isinstance(one.value, ast.Constant)
 
 
-def _texts(walk: Walk, tree: Tree) -> Found:
-    """A text that is the name of a special member: somebody looks it up, or makes it one."""
-    # What is put together begins with one of them.
-    if not any(node.value[:1] == "_" for node in tree.texts):
-        return
-    docstrings = {id(node.value) for node in tree.of(ast.Expr)}
-    for node in (*tree.texts, *tree.of(*FOLDING)):
-        text = folded(node) or ""
-        special = _is_dunder(text) and _DUNDER.fullmatch(text)
-        if special and text not in _MAIN and id(node) not in docstrings:
-            yield node, f"Blocked text: '{text[:60]}'"
-
-
 def _formats(walk: Walk, tree: Tree) -> Found:
-    """Formats that look members up; where the text is not seen, all texts count."""
-    del walk
-    texts = [one.value for one in tree.texts if "{" in one.value]
-    unseen = any(map(_FIELD.search, texts)) or any(map(_BEGUN.search, texts))
+    """Formats that look members up, or that are not seen; without arguments there is nothing to look up."""
+    names = FrameNames(tree)
+    empty = {id(one.func) for one in tree.of(ast.Call) if not one.args and not one.keywords}
     for node in (one for name in _FORMATS for one in tree.members.get(name, ())):
-        text = folded(node.value)
-        if unseen if text is None else _FIELD.search(text):
-            yield node, "Blocked format: a member of an argument"
+        if id(node) not in empty and not names.is_plain_format(node):
+            yield node, "Blocked format: a text that is not written where it is bound"
+    if walk.names.reaches(frozenset({"logging"})):
+        # In the style of braces a log looks members up as well.
+        for node in tree.texts:
+            if node.value == "{" or _FIELD.search(node.value):
+                yield node, "Blocked format: a member of an argument"
 
 
 def _calls(walk: Walk, tree: Tree) -> Found:
-    """Members by their names, copies of members."""
+    """Members that are set and deleted by their names: of `self` and `cls`."""
     for name, node in tree.called(_OWN_ONLY):
-        first = node.args[0] if node.args else None
-        own = isinstance(first, ast.Name) and first.id in OWN
-        if isinstance(node.func, ast.Name) and not own:
+        if isinstance(node.func, ast.Name) and not _is_own(node.args[0] if node.args else None):
             yield node, f"Blocked call: '{name}' of something else than 'self'"
-    # Under whatever name: `wraps(f, assigned=["eval"])` copies that member.
-    names = {"wraps", *walk.names.standing_for({"functools.wraps"})}
-    for _, node in tree.called(names):
-        plain = len(node.args) == 1 and not node.keywords
-        if not plain and "functools.wraps" in walk.names.paths(node.func):
-            yield node, "Blocked call: 'wraps' that chooses members"
+
+
+def _is_own(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Name) and node.id in _OWN
 
 
 def _places(walk: Walk, tree: Tree) -> Found:
-    """A log in a file, a client that speaks to a socket of the machine."""
-    for _, node in tree.called({"basicConfig", *walk.names.standing_for({"logging.basicConfig"})}):
-        if any(one.arg in {"filename", "handlers", None} for one in node.keywords):
-            yield node, "Blocked call: 'basicConfig' with a file"
-    for name, node in tree.called(_CONNECTING.union(walk.names.standing_for(_TRANSPORTS))):
-        if node.args or any(one.arg is None for one in node.keywords):
-            yield node, f"Blocked call: '{name}' with hidden arguments"
+    """A log in a file, a client that speaks to a socket of the machine, lines of a log in a style that looks members up."""
+    for path, (most, refused) in _ARGUMENTS.items():
+        name = path.rpartition(".")[2]
+        for _, node in tree.called({name, *walk.names.standing_for({path})}):
+            named = {one.arg for one in node.keywords}
+            if is_hidden(node) or len(node.args) > most or not named.isdisjoint(refused):
+                yield node, f"Blocked call: '{name}' with arguments that are refused or not seen"
     for one in tree.of(ast.keyword):
         if one.arg == "uds":
             yield one, "Blocked argument: 'uds', a socket of the machine"
 
 
-_FORMATS = frozenset({"format", "format_map"})
-_CONNECTING = frozenset({"HTTPTransport", "AsyncHTTPTransport"})
-_TRANSPORTS = {f"httpx.{name}" for name in _CONNECTING}
-_OWN_ONLY = frozenset({"setattr", "delattr", "vars"})
+_ARGUMENTS: dict[str, tuple[int, frozenset[str]]] = {
+    "logging.basicConfig": (0, frozenset({"filename", "handlers", "style"})),
+    "logging.Formatter": (2, frozenset({"style"})),
+    "httpx.HTTPTransport": (0, frozenset()),
+    "httpx.AsyncHTTPTransport": (0, frozenset()),
+}
+"""What is called → most arguments by position, and those by name that are refused."""
+_FORMATS = ("format", "format_map")
+_OWN_ONLY = frozenset({"setattr", "delattr"})
+_OWN = frozenset({"self", "cls"})
+"""What methods call their object and their class."""
 
 
 def environment_violations(walk: Walk, tree: Tree) -> Found:
@@ -240,12 +221,14 @@ _BINDING = {ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.arg, ast.keyword,
 _DEFINING = {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom}
 _RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
     ({ast.Attribute}, _special),
-    ({ast.Attribute}, _private),
+    ({ast.Attribute, ast.ClassDef}, _private),
     (_BINDING | _DEFINING, _definitions),
     ({ast.ClassDef}, _classes),
-    ({ast.ClassDef, ast.Call}, making_violations),
+    (
+        {ast.ClassDef, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef, ast.Call},
+        making_violations,
+    ),
     ({ast.MatchClass}, match_violations),
-    ({ast.Attribute, ast.ImportFrom}, dispatch_violations),
     ({ast.Attribute}, _formats),
     ({ast.Call}, _calls),
     ({ast.Call}, _places),

@@ -18,7 +18,7 @@ _BY_NAME = frozenset("agg aggregate apply transform pipe".split())
 _MAPS = frozenset({"map", "applymap"})
 PIVOTS = frozenset({"pivot_table", "crosstab"})
 DIRECT = (_BY_NAME | _MAPS | PIVOTS).union(
-    "read_csv read_json set_option option_context reset_option to_csv to_json to_string to_markdown to_html info format".split()
+    "eval query read_csv read_json set_option option_context reset_option to_csv to_json to_string to_markdown to_html info format".split()
 )
 """Members that pass only where they are called, with arguments that are looked at."""
 _BUILTINS = frozenset(

@@ -1,4 +1,4 @@
-"""Resolves names and types in pandas and numpy code: what certainly is an import, a function, a literal, or only named as a type."""
+"""Resolves names in pandas and numpy code where certain: imports, functions, classes, builtins, constants; nodes that only name types."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from functools import cached_property
 
 from gatewright.patterns import Pattern
+from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
 __all__ = ["FrameNames", "mentioned"]
@@ -21,20 +22,22 @@ class FrameNames:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._loads: dict[str, int] = {}
-        self._imported: dict[str, str] = {}
-        for node in tree.of(ast.Import):
-            named = [one for one in node.names if one.asname is not None or "." not in one.name]
-            self._imported |= {one.asname or one.name: one.name for one in named}
-        for node in tree.of(ast.ImportFrom):
-            if not node.level:
-                self._imported |= {
-                    one.asname or one.name: f"{node.module}.{one.name}" for one in node.names
-                }
-        self._functions = {
-            node.name for node in tree.of(ast.FunctionDef) if not node.decorator_list
-        }
 
-        self._classes = {node.name for node in tree.of(ast.ClassDef) if not node.decorator_list}
+    @cached_property
+    def _imported(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for node in self._tree.of(ast.Import):
+            named = [one for one in node.names if one.asname is not None or "." not in one.name]
+            found |= {one.asname or one.name: one.name for one in named}
+        for node in self._tree.of(ast.ImportFrom):
+            if not node.level:
+                found |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+        return found
+
+    @cached_property
+    def _functions(self) -> set[str]:
+        nodes = self._tree.of(ast.FunctionDef)
+        return {node.name for node in nodes if not node.decorator_list}
 
     def bound(self, name: str) -> int:
         """How often a name is bound, unbound or declared."""
@@ -79,8 +82,17 @@ class FrameNames:
         """Whether a name certainly is a function of the program, without decorators."""
         return name in self._functions and self.bound(name) == 1
 
+    @cached_property
+    def _classes(self) -> set[str]:
+        return {node.name for node in self._tree.of(ast.ClassDef) if self._is_itself(node)}
+
+    def _is_itself(self, node: ast.ClassDef) -> bool:
+        """Whether no decorator gives a class in place of the one that is written."""
+        heads = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+        return all(self.path(one).partition(".")[0] in _DECORATING for one in heads)
+
     def is_class(self, name: str) -> bool:
-        """Whether a name certainly is a class of the program, without decorators."""
+        """Whether a name certainly is a class of the program, as it was written."""
         return name in self._classes and self.bound(name) == 1
 
     def is_builtin(self, node: ast.expr, name: str) -> bool:
@@ -106,13 +118,14 @@ class FrameNames:
 
     def is_plain_format(self, node: ast.Attribute) -> bool:
         """Whether it is `format` of a constant text that looks no members up."""
-        if node.attr != "format":
-            return False
-        parts = self.known(node.value)
-        texts = [one.value if isinstance(one, ast.Constant) else None for one in parts]
-        return all(isinstance(one, str) and not _FIELDS.search(one) for one in texts)
+        texts = map(folded, self.known(node.value))
+        named = node.attr in {"format", "format_map"}
+        return named and all(one is not None and not _FIELDS.search(one) for one in texts)
 
 
+_DECORATING = frozenset({"dataclasses", "enum", "functools", "typing"})
+_PARAMETERS = ("TypeVar", "ParamSpec", "TypeVarTuple")
+"""Parameters of types, which Python has as syntax since 3.12."""
 _NAMED_AS_TEXT = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -121,6 +134,7 @@ _NAMED_AS_TEXT = (
     ast.MatchAs,
     ast.MatchStar,
     ast.MatchMapping,
+    *(getattr(ast, name) for name in _PARAMETERS if hasattr(ast, name)),
 )
 
 
@@ -142,5 +156,6 @@ def mentioned(tree: Tree, tests: frozenset[str] | set[str]) -> list[ast.expr]:
             roots += (node.left, node.right)
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name | ast.Attribute):
             # `list[X]`; whatever else is subscribed, or called, could be it.
+            found.append(node.value)
             roots.append(node.slice)
     return found

@@ -1,4 +1,4 @@
-"""`code_safety` rules for numpy and pandas at `strict` and `readonly`: members, names of functions and texts that pass are listed.
+"""`code_safety` rules for numpy and pandas at `strict` and `readonly`: allow lists of members, function names and text arguments.
 
 While tables or arrays are in use, a member that any object there has is refused unless it is listed; a name that none has is a column or a field
 of the program. Functions by name are constants that reduce, and a table is read from a `StringIO` that is made in the call and written to a text.
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import ASCII, Pattern
 from gatewright.validators.code_frame_functions import DIRECT, PIVOTS, Functions, is_hidden
 from gatewright.validators.code_frame_names import FrameNames, mentioned
 from gatewright.validators.code_lists import FRAME_LISTS, FRAME_MEMBERS
-from gatewright.validators.code_members import ENUMERATIONS, TYPES, Walk
+from gatewright.validators.code_members import TYPES, Walk
+from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
 __all__ = ["frame_violations"]
@@ -25,10 +26,15 @@ Found = Iterator[tuple[Any, str]]
 _READS = frozenset({"read_csv", "read_json"})
 _SETS = frozenset({"set_option", "option_context", "reset_option"})
 _AS_TEXT = frozenset("to_csv to_json to_string to_markdown to_html info".split())
-_REFUSED_NAMES = frozenset("getattr setattr delattr hasattr vars type dir help memoryview".split())
+_REFUSED_NAMES = frozenset({"getattr", "setattr", "memoryview"})
 _DUNDERS = frozenset({"__name__", "__version__", "__init__"})
-_NOT_DEFINED = frozenset("__new__ __get__ __set__ __delete__ __index__".split())
+_NOT_DEFINED = frozenset("__new__ __get__ __getattr__ __set__ __delete__ __index__".split())
 _OPTION = Pattern(r"(?:display|mode)\.[a-z_]+(?:\.[a-z_]+)?")
+_QUERY = Pattern(
+    r"[(]*(?:\s*(?:\b(?:and|or|not|in)\b\s*[(\[]*|[A-Za-z]\w*|\d+(?:\.\d+)?|'[\w :/.-]*'|\"[\w :/.-]*\"|[<>=!&|~+*/%,-]+\s*[(\[]*|[)\]]+))*\s*",
+    ASCII,
+)
+"""Columns, constants and operators: nothing is called, subscribed, or looked up behind `@` or a point."""
 _PIVOT_POSITIONS = 3
 
 _FIELD_NAMES: frozenset[str] = FRAME_LISTS["fields"]
@@ -79,16 +85,10 @@ class _Frames:
         yield from self._classes()
 
     def _builtins(self) -> Found:
-        """Builtins that look members up. A type has a name, and may be printed."""
-        typed = [node.value for node in self._tree.members.get("__name__", ())]
-        if "type" in self._tree.calls and not self._names.bound("print"):
-            calls = [one for one in self._tree.calls.get("print", ()) if type(one.func) is ast.Name]
-            typed += [one for call in calls for one in call.args]
-        passing = {id(one.func) for one in typed if _is_type_of(one)}
+        """Builtins that look members up, or show memory."""
         for name in _REFUSED_NAMES.intersection(self._tree.names):
             for node in self._tree.names[name]:
-                if id(node) not in passing:
-                    yield node, f"Blocked name: '{name}' beside tables or arrays"
+                yield node, f"Blocked name: '{name}' beside tables or arrays"
 
     def _imports(self) -> Found:
         for node in self._tree.of(ast.Import, ast.ImportFrom):
@@ -148,11 +148,6 @@ class _Frames:
             )
             if not known:
                 yield node, f"Blocked class: '{node.name}' of a class that is computed"
-            enums = [one for one in node.bases if self._walk.names.paths(one) & ENUMERATIONS]
-            self._walk.followed.update(map(id, enums))
-            # An enumeration with members cannot be made into another one.
-            if enums and not any(map(_is_member, node.body)):
-                yield node, f"Blocked class: '{node.name}' without members"
         named = [node for node in self._tree.of(ast.FunctionDef) if node.name in _NOT_DEFINED]
         for name in _NOT_DEFINED.intersection(self._tree.names):
             named += self._tree.names[name]
@@ -172,6 +167,9 @@ class _Frames:
             return not node.args and all(one.arg in FRAME_LISTS["shaping"] for one in node.keywords)
         if name == "format":
             return self._names.is_plain_format(func)
+        if name in {"query", "eval"}:
+            text = folded(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+            return text is not None and _QUERY.fits(text)
         if name in PIVOTS:
             named = [one.value for one in node.keywords if one.arg == "aggfunc"]
             return len(node.args) <= _PIVOT_POSITIONS and all(map(self._functions.computes, named))
@@ -193,18 +191,5 @@ def _is_like_refused(name: str) -> bool:
     return name.startswith(("to_", "read_")) and name not in FRAME_LISTS["attributes"]
 
 
-def _is_member(node: ast.stmt) -> bool:
-    """Whether a statement in the body of an enumeration certainly makes a member."""
-    target = node.targets[0] if isinstance(node, ast.Assign) else None
-    named = isinstance(target, ast.Name) and target.id[0] != "_"
-    return named and isinstance(getattr(node, "value", None), ast.Constant | ast.Tuple | ast.Call)
-
-
 def _is_of_self(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id == "self"
-
-
-def _is_type_of(node: ast.expr) -> TypeGuard[ast.Call]:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        return False
-    return node.func.id == "type" and len(node.args) == 1

@@ -17,7 +17,7 @@ __all__ = [
     "CALLED",
     "CLOSED_ATTRIBUTES",
     "CLOSED_BUILTINS",
-    "CLOSED_MEMBERS",
+    "CLOSED_STARS",
     "DEFINABLE",
     "FRAMES",
     "FRAME_LISTS",
@@ -33,6 +33,7 @@ __all__ = [
     "PRIVATE_MODULES",
     "READABLE_DUNDERS",
     "SENDING_ATTRIBUTES",
+    "SHOWN_MEMBERS",
     "STARS",
     "SUBMODULES",
     "WATCHED",
@@ -87,8 +88,9 @@ WRITING_MEMBERS: dict[str, frozenset[str]] = _LISTS["writing_members"]
 MODULES = frozenset(sys.stdlib_module_names)
 
 # At `strict` and above.
-ONLY_MEMBERS: dict[str, frozenset[str]] = _CLOSED["only_members"]
-CLOSED_MEMBERS: dict[str, frozenset[str]] = _CLOSED["blocked_members"]
+SHOWN_MEMBERS: dict[str, frozenset[str]] = _CLOSED["only_members"]
+ONLY_MEMBERS: dict[str, frozenset[str]] = SHOWN_MEMBERS | _CLOSED["documented"]
+CLOSED_STARS: frozenset[str] = _CLOSED["stars"]
 CLOSED_BUILTINS: frozenset[str] = _CLOSED["builtins"]
 CLOSED_ATTRIBUTES: frozenset[str] = _CLOSED["attributes"]
 READABLE_DUNDERS = _dunders(_CLOSED["dunder_names"])

@@ -27,7 +27,7 @@ __all__ = [
 
 GUARDED = frozenset({"getattr", "vars", "delattr"})
 """Builtins that are judged where they are called, and pass nowhere else."""
-_INTERESTING = GUARDED | lists.BLOCKED_BUILTINS
+_CLOSED_GUARDED = GUARDED | {"type", "setattr"}
 _WATCHED = (
     lists.WATCHED | lists.WATCHED_MEMBERS | FRAMES | (FRAME_MEMBERS.keys() - {"pandas.options"})
 )
@@ -61,7 +61,8 @@ class Walk:
         self.rebound = rebound
         self.closed = rules.allowed_imports is not None
         """Whether the level is one at which only what is listed passes: `strict` or `readonly`."""
-        self.interesting = _INTERESTING | names.known
+        self.guarded = _CLOSED_GUARDED if self.closed else GUARDED
+        self.interesting = self.guarded | lists.BLOCKED_BUILTINS | names.known
         """Names that need a look; all others stand for nothing that is known."""
         self.networked = names.reaches(lists.NETWORK)
         self.frames = self.closed and names.reaches(FRAMES)
@@ -78,6 +79,13 @@ class Walk:
         """Trees of annotations: as long as they are kept, no other node has the identity of one of theirs."""
         self.harmless: set[int] = set()
         """Nodes of blocked functions that are called in a way that makes them harmless."""
+
+    def is_refused_name(self, name: str) -> bool:
+        """Whether no object's member of that name may be looked up by it; where what passes is listed, no private one."""
+        if not self.closed:
+            return is_refused_attribute(name) or name == "__dict__"
+        private = name[:1] == "_" and name not in lists.PRIVATE
+        return private or name in lists.CLOSED_ATTRIBUTES or is_refused_attribute(name)
 
     # -- modules and their members
 
@@ -128,9 +136,7 @@ class Walk:
         if not self.closed:
             return False
         only = self._only(module)
-        if only is None:
-            return member in lists.CLOSED_MEMBERS.get(module, ())
-        return member not in only and not member.startswith("__")
+        return only is not None and member not in only and not member.startswith("__")
 
     def _only(self, module: str) -> frozenset[str] | None:
         if module.partition(".")[0] not in FRAMES:

@@ -98,34 +98,25 @@ _GUARDED = lists.BLOCKED_BUILTINS | lists.CLOSED_BUILTINS | {"getattr", "vars", 
 
 
 def _meant(tree: ast.Module, names: set[str]) -> set[str]:
-    """Those of these names that may still mean the builtin: read before they are bound, or given up again."""
+    """Those of these names that may still mean the builtin: something names them before they are bound, or they are given up again."""
     found: set[str] = set()
-    waiting: set[str] = set()
     own: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
-            own.update(alias.asname or alias.name for alias in node.names)
         mentioned, given_up = _mentions(node, names)
         found |= given_up
-        if _waits(node, names):
-            waiting |= mentioned
-        elif not _is_plain(node):
-            # Whatever is run may call what has been defined so far.
-            found |= (mentioned | waiting) - own
+        if isinstance(node, ast.ImportFrom):
+            own.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, _FUNCTIONS) and not node.decorator_list:
+            # Its body runs later; defaults are computed before it has a name.
+            heads = [one for one in (node.args, node.returns) if one is not None]
+            own |= {node.name} - set().union(*(_mentions(one, names)[0] for one in heads))
+        found |= mentioned - own
         if isinstance(node, _DEFINING):
             own.add(node.name)
     return found
 
 
-def _is_plain(node: ast.stmt) -> bool:
-    """Whether a statement runs nothing that the program has defined."""
-    if isinstance(node, ast.Assign) and not all(isinstance(one, ast.Name) for one in node.targets):
-        return False
-    plain = isinstance(node, ast.Assign | ast.Expr) and isinstance(node.value, ast.Constant)
-    return plain or isinstance(node, ast.Import | ast.ImportFrom)
-
-
-def _mentions(node: ast.stmt, names: set[str]) -> tuple[set[str], set[str]]:
+def _mentions(node: ast.AST, names: set[str]) -> tuple[set[str], set[str]]:
     """Those of these names that a statement has, and those that it gives up."""
     mentioned: set[str] = set()
     given_up: set[str] = set()
@@ -136,20 +127,6 @@ def _mentions(node: ast.stmt, names: set[str]) -> tuple[set[str], set[str]]:
             # What is caught is forgotten, and its name with it.
             given_up.add(one.name)
     return mentioned, given_up
-
-
-def _waits(node: ast.stmt, names: set[str]) -> bool:
-    """Whether a statement is a function of which nothing is run yet."""
-    if not isinstance(node, _FUNCTIONS) or node.decorator_list:
-        return False
-    head = (part for one in (node.args, node.returns) if one for part in ast.walk(one))
-    return all(
-        one.id not in names if isinstance(one, ast.Name) else isinstance(one, _PLAIN)
-        for one in head
-    )
-
-
-_PLAIN = (ast.arguments, ast.arg, ast.Constant, ast.expr_context)
 
 
 class Names:
@@ -258,6 +235,10 @@ class Names:
     def _import_from(self, node: ast.ImportFrom) -> Bindings:
         # Relative: whatever it names is part of the same package, and not known here.
         for alias in node.names if node.module is not None and not node.level else ():
+            # What is judged by its name is known by it, with a star, too.
+            starred = alias.name == "*" and lists.BLOCKED_MEMBERS.get(node.module or "")
+            for name in starred or ():
+                self._add(name, frozenset((f"{node.module}.{name}",)))
             self._add(alias.asname or alias.name, frozenset((f"{node.module}.{alias.name}",)))
         return []
 

@@ -1,97 +1,273 @@
-"""`code_safety` rules at `strict` and `readonly` for what reads or sets all members of `self`: it is done in methods, of instances.
+"""`code_safety` at `strict`, `readonly`: `type(x)`, `__class__`, `vars`, `__dict__`, computed `setattr`, `__init__` in methods only.
 
-`self.__dict__[name]` of a class, such as `type`, gives what no text names. So `self` is what a method is called with, and not what a function is given.
+What `vars`, `__dict__`, `type` and `__class__` give of a class, a module or a file leads to what no text names. So a class is only named,
+compared or shown, and all members are those of `self`, in methods that cannot be called but through their object: special ones, and those
+whose every use in the program is a call with fewer arguments than a class would need.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from gatewright.validators.code_frame_names import FrameNames
+from gatewright.validators.code_members import Walk
+from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
-__all__ = ["OWN", "own_violations"]
+__all__ = ["of_parameters", "own_violations"]
 
 Found = Iterator[tuple[Any, str]]
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-OWN = frozenset({"self", "cls", "other"})
-"""What methods call objects of their class."""
-_CALLS = frozenset({"vars", "setattr", "delattr"})
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES = (*_FUNCTIONS, ast.Lambda)
-
-
-def own_violations(tree: Tree) -> Found:
-    """What uses all members of a name that may be anything, or hands a class to a method that does."""
-    uses = {id(base): (node, base) for node, base in _uses(tree)}
-    if not uses:
-        return
-    bound = {name for name in OWN if any(_is_bound(one) for one in tree.names.get(name, ()))}
-    inside: set[int] = set()
-    using: set[str] = set()
-    for method in _methods(tree):
-        found = {id(one) for one in _own_names(method)}
-        inside |= found
-        if not found.isdisjoint(uses):
-            using.add(method.name)
-    for at, (node, base) in uses.items():
-        if at not in inside or base.id in bound:
-            yield node, f"Blocked use: all members of '{base.id}' outside of a method"
-    classes = {node.name for node in tree.of(ast.ClassDef)}
-    first = {id(node.func): node.args[0] for node in tree.of(ast.Call) if node.args}
-    for node in (one for name in using for one in tree.members.get(name, ())):
-        # `Base.__init__(self, …)` is called with the same object.
-        if _is_class(node.value, classes) and id(first.get(id(node))) not in inside:
-            yield node, f"Blocked use: the method '{node.attr}' of a class"
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_NAMING = frozenset({"__name__", "__qualname__"})
+_SHOWING = frozenset({"print", "str", "repr"})
+_TAKING = frozenset({"__eq__", "__ne__", "__contains__"})
+"""Methods by which an object gets hold of what it is compared with."""
+_MAKING = frozenset({"__init__", "__post_init__"})
+"""Special members that make an object anew, of whatever class."""
+_MEANT = ("super", "property")
+_LOOKING = frozenset({"getattr", "attrgetter"})
+_PLAIN = frozenset("abc collections enum numbers typing typing_extensions".split())
+"""Modules whose classes keep nothing in their objects that leads elsewhere."""
+_TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 
 
-def _uses(tree: Tree) -> Iterator[tuple[Any, ast.Name]]:
-    found: list[tuple[Any, ast.expr]] = []
-    found += [(node, node.value) for node in tree.members.get("__dict__", ())]
-    found += [(node, node.args[0]) for _, node in tree.called(_CALLS) if node.args]
-    return ((node, base) for node, base in found if isinstance(base, ast.Name) and base.id in OWN)
+def own_violations(walk: Walk, tree: Tree) -> Found:
+    """What uses all members, or the class, of what may be anything. Uses of `type` that pass are marked in the walk."""
+    yield from _Own(walk, tree).violations()
 
 
-def _is_bound(node: ast.Name) -> bool:
-    return not isinstance(node.ctx, ast.Load)
+class _Own:
+    def __init__(self, walk: Walk, tree: Tree) -> None:
+        self._walk = walk
+        self._tree = tree
+        self._names = FrameNames(tree)
+        self._inside: dict[int, Function] = {}
+        """Nodes of the name of its object in a method, and the method."""
+        self._supers: set[int] = set()
+        """Members of `super()` in the special method that is called alike."""
+
+    def violations(self) -> Found:
+        """Every sentence, with its node."""
+        uses = [*self._members(), *self._classes()]
+        making = [one for name in _MAKING for one in self._tree.members.get(name, ())]
+        if uses or making:
+            self._look_inside()
+        using: dict[str, set[Function]] = {}
+        for node, base, sentence in uses:
+            method = self._inside.get(id(base))
+            if method is None:
+                yield node, sentence
+            else:
+                using.setdefault(method.name, set()).add(method)
+        for node, name in self._reached(using) if using else ():
+            yield (
+                node,
+                f"Blocked use: '{name}', which uses all members of its object, by way of its class",
+            )
+        yield from self._made_anew(making)
+        if "__dict__" in self._tree.members or "vars" in self._tree.calls:
+            yield from self._inherited()
+
+    def _inherited(self) -> Found:
+        for node in self._tree.of(ast.ClassDef):
+            if not all(map(self._is_plain, node.bases)):
+                yield node, f"Blocked class: '{node.name}' with members of a foreign one"
+
+    def _made_anew(self, nodes: list[ast.Attribute]) -> Found:
+        """`super().__init__(…)` and `Base.__init__(self, …)` are for the method that is called so."""
+        first = {id(one.func): one.args[0] for one in self._tree.of(ast.Call) if one.args and nodes}
+        for node in nodes:
+            method = self._inside.get(id(first.get(id(node))))
+            if id(node) not in self._supers and (method is None or method.name != node.attr):
+                yield node, f"Blocked attribute: '{node.attr}'"
+
+    def _members(self) -> Iterator[tuple[Any, ast.expr | None, str]]:
+        """What gives or takes members by any name, with what it is used of."""
+        for member in self._tree.members.get("__dict__", ()):
+            yield member, member.value, "Blocked attribute: '__dict__'"
+        for name, call in self._tree.called({"vars", "setattr", "delattr"}):
+            computed = name == "vars" or not call.args[1:] or folded(call.args[1]) is None
+            if isinstance(call.func, ast.Name) and computed:
+                base = call.args[0] if call.args else None
+                yield call, base, f"Blocked call: '{name}' of what is not the object of a method"
+
+    def _classes(self) -> Iterator[tuple[Any, ast.expr | None, str]]:
+        """What gives a class that is neither named, compared nor shown, with the object if it is called."""
+        found: list[tuple[Any, ast.expr]] = [
+            (node, node.value) for node in self._tree.members.get("__class__", ())
+        ]
+        given = of_parameters(self._tree, "type") if "type" in self._tree.calls else set()
+        calls = [one for one in self._tree.calls.get("type", ()) if one.args]
+        found += [(one, one.args[0]) for one in calls if _is_builtin(one.func, given)]
+        if not found:
+            return
+        passing = self._passing({id(node) for node, _ in found})
+        called = {id(node.func) for node in self._tree.of(ast.Call)}
+        caught = Counter(one.name for one in self._tree.of(ast.ExceptHandler))
+        for node, base in found:
+            name = base.id if isinstance(base, ast.Name) else ""
+            error = caught[name] and caught[name] == self._names.bound(name)
+            if id(node) not in passing and not (error and id(node) in called):
+                yield (
+                    node,
+                    base if id(node) in called else None,
+                    "Blocked use: the class of an object as a value",
+                )
+
+    def _passing(self, classes: set[int]) -> set[int]:
+        """Places where a class is only named, compared or shown."""
+        tree = self._tree
+        found = {
+            id(one.value) for one in tree.of(ast.Attribute) if one.attr[0] != "_" or _is_name(one)
+        }
+        found.update(id(one.value) for one in tree.of(ast.FormattedValue))
+        for name, call in tree.called(_SHOWING | {"isinstance", "issubclass"}):
+            if isinstance(call.func, ast.Name) and not self._names.bound(name):
+                found.update(map(id, call.args))
+        defined = {one.name for one in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)}
+        taken = not _TAKING.isdisjoint(defined.union(tree.names, tree.members))
+        for node in tree.of(ast.Compare):
+            parts = [node.left, *node.comparators]
+            same = all(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
+            if same or not taken or all(id(one) in classes or self._is_type(one) for one in parts):
+                found.update(map(id, parts))
+        # What is stored under a class can be gone through.
+        read = (one for one in tree.of(ast.Subscript) if isinstance(one.ctx, ast.Load))
+        found.update(id(one.slice) for one in read if self._is_dict(one.value))
+        for call in tree.calls.get("get", ()):
+            if isinstance(call.func, ast.Attribute) and self._is_dict(call.func.value):
+                found.update(map(id, call.args[:1]))
+        return found
+
+    def _is_dict(self, node: ast.expr) -> bool:
+        """Whether an expression certainly is a dictionary, which hands nobody what it is asked for."""
+        return all(isinstance(one, ast.Dict) for one in self._names.known(node))
+
+    def _is_type(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in _TYPES and not self._names.bound(node.id)
+
+    def _is_plain(self, base: ast.expr) -> bool:
+        """Whether a class that is inherited from is one of the program, a builtin or one that keeps nothing foreign."""
+        if isinstance(base, ast.Subscript):
+            base = base.value
+        path = self._names.path(base.func if isinstance(base, ast.Call) else base)
+        if path:
+            return path.partition(".")[0] in _PLAIN
+        return self._is_type(base) or (isinstance(base, ast.Name) and self._names.is_class(base.id))
+
+    def _look_inside(self) -> None:
+        """Keeps where the object of a method is named: in functions of classes that are called with `self`, and decorated at most as properties."""
+        arguments = sum(one.arg == "self" for one in self._tree.of(ast.arg))
+        if self._names.bound("self") != arguments or any(map(self._names.bound, _MEANT)):
+            return
+        for node in self._tree.of(ast.ClassDef):
+            for one in node.body:
+                if isinstance(one, Function) and _is_method(one):
+                    self._walk_through(one)
+
+    def _walk_through(self, method: Function) -> None:
+        waiting: list[tuple[ast.AST, bool]] = [(one, True) for one in method.body]
+        while waiting:
+            node, direct = waiting.pop()
+            if isinstance(node, ast.Name) and node.id == "self":
+                self._inside[id(node)] = method
+            elif direct and isinstance(node, ast.Attribute) and _is_super(node, method.name):
+                self._supers.add(id(node))
+            if isinstance(node, _SCOPES):
+                direct = False
+                if _has_argument(node, "self"):
+                    continue
+            waiting += [(one, direct) for one in ast.iter_child_nodes(node)]
+
+    def _reached(self, using: dict[str, set[Function]]) -> Found:
+        """Ways to call methods with something else than their object, each with the name of the method."""
+        for node in self._tree.of(ast.MatchClass):
+            yield from ((node, name) for name in node.kwd_attrs if name in using)
+        getters = self._walk.names.standing_for({"operator.attrgetter"})
+        for way, call in self._tree.called(_LOOKING.union(getters)):
+            for one in call.args[way == "getattr" :]:
+                text = folded(one)
+                if text is None or not using.keys().isdisjoint(text.split(".")):
+                    yield call, text or "getattr"
+        yield from self._called(using)
+
+    def _called(self, using: dict[str, set[Function]]) -> Found:
+        calls = {id(one.func): one for one in self._tree.of(ast.Call)}
+        for name, methods in using.items():
+            yield from ((node, name) for node in self._tree.names.get(name, ()))
+            property_ = all(one.decorator_list for one in methods)
+            needed = [_needed(one.args) for one in methods]
+            least, named = min(map(len, needed)), set().union(*needed)
+            for node in self._tree.members.get(name, ()):
+                if name[:2] == "__":
+                    passes = id(node) in self._supers or name in _MAKING
+                else:
+                    passes = property_ or _is_bound(calls.get(id(node)), least, named)
+                if not passes:
+                    yield node, name
 
 
-def _methods(tree: Tree) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Functions in the bodies of classes that are called with an object of the class."""
-    for node in tree.of(ast.ClassDef):
-        for one in node.body:
-            if isinstance(one, _FUNCTIONS) and _first(one.args) in OWN:
-                named = [part.id for part in one.decorator_list if isinstance(part, ast.Name)]
-                if "staticmethod" not in named:
-                    yield one
+def of_parameters(tree: Tree, name: str) -> set[int]:
+    """Nodes where a name is that of a parameter, as `type` often is."""
+    if any(name in node.names for node in tree.of(ast.Global)):
+        return set()
+    found: set[int] = set()
+    for node in tree.of(*_SCOPES):
+        if id(node) not in found and _has_argument(node, name):
+            parts = node.body if isinstance(node.body, list) else [node.body]
+            found.update(id(one) for part in parts for one in ast.walk(part))
+    return found
 
 
-def _first(args: ast.arguments) -> str:
-    every = [*args.posonlyargs, *args.args]
-    return every[0].arg if every else ""
+def _has_argument(node: Any, name: str) -> bool:
+    parts = ast.iter_child_nodes(node.args)
+    return any(isinstance(one, ast.arg) and one.arg == name for one in parts)
 
 
-def _own_names(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Name]:
-    """The names of objects of the class in a method; not those that are arguments of functions in it."""
-    own = {_first(method.args)} | ({"other"} if method.name[:2] == "__" else set())
-    waiting: list[ast.AST] = [*method.body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name) and node.id in own:
-            yield node
-        if not isinstance(node, _SCOPES) or own.isdisjoint(one.arg for one in _arguments(node)):
-            waiting += ast.iter_child_nodes(node)
+def _is_builtin(node: ast.expr, given: set[int]) -> bool:
+    return isinstance(node, ast.Name) and id(node) not in given
 
 
-def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
-    args = node.args
-    more = [one for one in (args.vararg, args.kwarg) if one is not None]
-    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *more]
+def _is_name(node: ast.Attribute) -> bool:
+    return node.attr in _NAMING and isinstance(node.ctx, ast.Load)
 
 
-def _is_class(node: ast.expr, classes: set[str]) -> bool:
-    """Whether an expression certainly is a class: by its name, or as the type of something."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "type"
-    return isinstance(node, ast.Name) and node.id in classes
+def _positional(args: ast.arguments) -> list[str]:
+    return [one.arg for one in (*args.posonlyargs, *args.args)]
+
+
+def _is_method(node: Function) -> bool:
+    """Whether a function of a class is called with its object, and decorated at most as a property."""
+    names = [getattr(one, "id", "") for one in node.decorator_list]
+    special = node.name[:2] == "__"
+    # `_missing_` is called with whatever an enumeration is asked for.
+    plain = not names or (names == ["property"] and not special)
+    plain = plain and (special or node.name[:1] + node.name[-1:] != "__")
+    return plain and _positional(node.args)[:1] == ["self"]
+
+
+def _is_super(node: ast.Attribute, name: str) -> bool:
+    call = node.value
+    if node.attr != name or not isinstance(call, ast.Call) or call.args:
+        return False
+    return isinstance(call.func, ast.Name) and call.func.id == "super"
+
+
+def _needed(args: ast.arguments) -> list[str]:
+    every = _positional(args)
+    return every[: len(every) - len(args.defaults)]
+
+
+def _is_bound(call: ast.Call | None, least: int, needed: set[str]) -> bool:
+    """Whether a call has fewer arguments than a method of a class, not of its object, would need."""
+    if call is None or any(isinstance(one, ast.Starred) for one in call.args):
+        return False
+    named = [one.arg for one in call.keywords]
+    given = len(call.args) + sum(one in needed for one in named)
+    return None not in named and "self" not in named and given < least

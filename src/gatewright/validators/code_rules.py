@@ -1,4 +1,4 @@
-"""Rules of `code_safety` over the AST: one walk sorts the nodes of a Python tree by kind and name, then each rule looks at its own.
+"""`violations`: runs the `code_safety` rules of a level over a Python syntax tree; returns their sentences in source order.
 
 Theory: an object is dangerous by what it is, not by how it is spelled. Imports are judged in every form; a
 name that stands for a module is followed through aliases; a module that is used as a value, where it could no
@@ -26,6 +26,7 @@ from gatewright.validators.code_members import (
     is_refused_attribute,
 )
 from gatewright.validators.code_names import FOLDING, NAMING, REFERRING, Names, folded, rebound
+from gatewright.validators.code_own import of_parameters
 from gatewright.validators.code_source import BadSource, parsed
 from gatewright.validators.code_tree import Tree
 from gatewright.validators.shell_files import is_sensitive
@@ -95,7 +96,7 @@ def _import_from(walk: Walk, node: ast.ImportFrom) -> Iterator[str]:
         return
     for alias in node.names:
         if alias.name == "*":
-            if node.module not in lists.STARS:
+            if node.module not in (lists.CLOSED_STARS if walk.closed else lists.STARS):
                 yield f"Blocked import: '{node.module}.*'"
             continue
         found = walk.member_violation(f"{node.module}.{alias.name}")
@@ -196,7 +197,9 @@ def _names(walk: Walk, tree: Tree) -> Found:
             sentence = f"Blocked pattern: '{pattern}'" if known else f"Blocked name: '{name}'"
             own = name in walk.rebound
             yield from ((one, sentence) for one in nodes if not own or type(one.ctx) is ast.Del)
-        elif name in GUARDED:
+        elif name in walk.guarded:
+            given = of_parameters(tree, name) if walk.closed and lost else set()
+            lost = [node for node in lost if id(node) not in given]
             yield from ((node, f"Blocked use: '{name}' as a value") for node in lost)
         for sentence in _value(walk, nodes[0]) if lost else ():
             yield from ((node, sentence) for node in lost)

@@ -142,7 +142,7 @@ class CodeSafety:
         blocked = self._rules.blocked_imports
         # Hints name nothing that would be refused all the same.
         usable = [one for one in self._allowed if one not in blocked]
-        parts = {} if allowed is None else lists.ONLY_MEMBERS
+        parts = {} if allowed is None else lists.SHOWN_MEMBERS
         return {
             "blocked_imports": sorted(blocked) if allowed is None else [],
             "allowed_imports": usable,

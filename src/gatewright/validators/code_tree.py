@@ -1,4 +1,4 @@
-"""Sorts the nodes of a syntax tree by kind and by name in one walk, for the rules of `code_safety`: each looks only at what it is about."""
+"""`Tree`: indexes the nodes of a Python syntax tree by kind and name in one walk, so that each `code_safety` rule visits only its own."""
 
 from __future__ import annotations
 

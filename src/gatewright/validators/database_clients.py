@@ -1,4 +1,4 @@
-"""Judges command lines of `psql`, `mysql` and `redis-cli` by what they ask.
+"""Refuses command lines of psql, mysql and redis-cli that may do more than read; names the broken rule.
 
 A client reads where each statement of its command line reads, and no option leads into a file, a program or a session without end.
 The lists are `clients.toml`.

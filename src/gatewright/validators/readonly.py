@@ -23,6 +23,7 @@ from gatewright.validators.database_clients import CLIENTS
 from gatewright.validators.options import BadOptions, read_options
 from gatewright.validators.shell.modes import Asked, Asking, reading_line
 from gatewright.validators.shell.names import program_name
+from gatewright.validators.shell.watching import Seen
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command
 from gatewright.validators.shell_lists import Step, read_list
@@ -215,14 +216,25 @@ class ReadOnly:
             return False
         return self._reader.knows(program_name(first)) or (rest != "" and _STARTS.fits(first))
 
+    def watched(self, value: Any) -> tuple[Seen, tuple[str, str] | None]:
+        """What the commands of a line do, as far as it is judged, and the rule that ends that with what it is about; for `why`."""
+        seen: Seen = []
+        if isinstance(value, list) or self._is_command(value):
+            return seen, self._refused(value, seen)
+        return seen, None
+
     def _command_rule(self, value: str | list[Any]) -> str | None:
+        found = self._refused(value)
+        return None if found is None else found[0]
+
+    def _refused(self, value: str | list[Any], seen: Seen | None = None) -> tuple[str, str] | None:
         try:
             steps = read_list(value) if isinstance(value, str) else [Step([Command(_argv(value))])]
-            reading_line(self._reader).judge(steps)
-        except Unacceptable:
-            return "unknown_statement"
+            reading_line(self._reader, seen).judge(steps)
+        except Unacceptable as problem:
+            return "unknown_statement", problem.what
         except Refused as problem:
-            return problem.rule if problem.rule in _SAY else "unknown_statement"
+            return problem.rule if problem.rule in _SAY else "unknown_statement", problem.why
         return None
 
     def _search_rule(self, text: str) -> str | None:

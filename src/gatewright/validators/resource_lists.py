@@ -1,4 +1,4 @@
-"""Splits an argument text that a tool may read as several paths or URIs: at commas, colons, semicolons, bars, blanks or quotes.
+"""Splits an argument string into the paths or URIs that it may list (at `,:;|`, blanks, quotes), to check each by `allowed_resources`.
 
 A text is one name to one tool and several to another, so the parts are judged as well as the whole. What stands between them is
 taken for a separator where a root, a way up or a scheme follows; under a name in the plural, wherever it is one to somebody.

@@ -26,6 +26,7 @@ from gatewright.validators.shell.line import Line
 from gatewright.validators.shell.modes import Denying, denying_line
 from gatewright.validators.shell.reading import Reader
 from gatewright.validators.shell.table import Table
+from gatewright.validators.shell.watching import Seen, Watched
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command
 from gatewright.validators.shell_lists import Step, read_list
@@ -128,18 +129,30 @@ class Sandbox:
         """Command members as lines or words, every other text as a value; for `strict` all together."""
         return iter([(None, arguments)]) if self._options.mode == "strict" else _parts(arguments)
 
+    def watched(self, value: Any) -> tuple[Seen, tuple[str, str] | None]:
+        """What the commands of a line do, as far as it is judged, and the rule that ends that with what it is about; for `why`."""
+        seen: Seen = []
+        if self._mode == "strict" or self._options.value:
+            return seen, None
+        return seen, self._refused(value, seen)
+
     def _rule(self, value: Any) -> str | None:
+        found = self._refused(value)
+        return None if found is None else found[0]
+
+    def _refused(self, value: Any, seen: Seen | None = None) -> tuple[str, str] | None:
         try:
             steps = self._steps(value)
             if isinstance(self._reader, Denying):
-                line = denying_line(self._reader)
+                line = denying_line(self._reader, seen)
             else:
-                line = Line(self._reader, self._granted, writes=self._writes)
+                judges = None if seen is None else Watched(seen)
+                line = Line(self._reader, self._granted, writes=self._writes, judges=judges)
             line.judge(steps)
         except Unacceptable as problem:
-            return problem.what
+            return problem.what, ""
         except Refused as problem:
-            return problem.rule
+            return problem.rule, problem.why
         return None
 
     def _steps(self, value: Any) -> list[Step]:

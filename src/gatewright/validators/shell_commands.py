@@ -1,4 +1,4 @@
-"""Reads one command of a shell line out of bash's grammar: its words, the variables before it and its redirections."""
+"""Reads one command from bash's syntax tree: its words, the assignments before it, its redirections, negation by `!`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of a condition on a shell line, `[ -f x ]` and `[[ a && b ]]`, as the words of the command `test`."""
+"""Rewrites a condition on a shell line, `[ -f x ]` or `[[ a && b ]]`, as the words of the command `test`."""
 
 from __future__ import annotations
 

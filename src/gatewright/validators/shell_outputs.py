@@ -1,4 +1,4 @@
-"""What stands on a shell line for an expansion or for the output of a command: a value that needs no guess, or a mark.
+"""Replaces expansions and command substitutions on a shell line by a value where it is certain, else by a mark for unknown text.
 
 What git tells of revisions and folders is known as far as it can be a path; what any other command prints nobody has seen.
 """

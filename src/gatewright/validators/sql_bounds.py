@@ -1,4 +1,4 @@
-"""Bounds what a parsed SQL statement that reads may name and cost: tables of passwords, recursion without an end, amounts without a bound.
+"""Refuses read-only SQL, parsed, that names password tables, recurses without end or asks for unbounded amounts; names the rule.
 
 What a server keeps of itself (hashes of passwords, connection strings) is read as any table is, so its names are data: `sql.toml`.
 """

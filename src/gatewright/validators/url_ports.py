@@ -1,4 +1,4 @@
-"""TCP ports that belong to other services than the web's: mail, shells, databases, queues, container daemons (WHATWG Fetch and IANA).
+"""TCP ports of other services than the web, refused in URLs: mail, shells, databases, queues, container daemons (WHATWG Fetch, IANA).
 
 A URL to one of them is no web address, but a line of text for a service that reads commands: browsers refuse most of them, too.
 """

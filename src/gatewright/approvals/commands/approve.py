@@ -1,4 +1,4 @@
-"""`gatewright approve`: shows or watches pending approvals; approves one by id, or decides each at a terminal, in the store.
+"""`gatewright approve`: lists or watches pending requests; approves one (for a time, for any or edited arguments), or asks about each.
 
 Straight in the store: a running gateway notices within a second, and a call that waits goes on. A decision is
 an operator's: see `cli.operators`.

@@ -1,4 +1,4 @@
-"""`gatewright audit`: reads and verifies the trail, gateway running or not; `accept`s state stores that do not match it; has `export`."""
+"""`gatewright audit`: `tail`, `query`, `show`, `verify` (gateway running or not), `export`; `accept`: keep a state that does not match."""
 
 from __future__ import annotations
 

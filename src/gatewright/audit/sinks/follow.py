@@ -1,4 +1,4 @@
-"""`Follower`: delivers audit records to one sink at least once, in order; saves its position, backs off, shrinks and shortens if refused.
+"""`Sink` interface; `Follower` delivers records to one, in order, at least once: saves position, backs off, shrinks refused batches.
 
 What it has is one number (`positions`), written after a batch has arrived. A crash in
 between sends the batch once more: at least once, and the `id` of a record tells who has it already.

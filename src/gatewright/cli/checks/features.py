@@ -1,4 +1,4 @@
-"""`gatewright doctor` check: features that are not part of this gateway, and what the configuration asks of them."""
+"""`gatewright doctor` check: features left out of this gateway; a problem where the configuration asks for one of them."""
 
 from __future__ import annotations
 

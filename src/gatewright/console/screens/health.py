@@ -1,4 +1,4 @@
-"""Screen `health`: what is to be done, the first thing open, with the command to type; what is well; how far the audit trail is verified."""
+"""Screen `health`: problems with the command that fixes each; what is well; starts the checks and the audit verification anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity of a Groundhog connection: authenticates its caller, manages its sessions, and rejects false identity claims."""
+"""Identity of a Groundhog connection: authenticates its caller, bounds messages before that, manages sessions, rejects false claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a shipped tool in a sandboxed subprocess with time and memory limits, and probes which isolation levels work here.
+"""Runs a shipped tool in a sandboxed subprocess with time and memory limits, a few at once; finds which isolation levels work here.
 
 One process a call: it is made for this call's limits, ends with it, and leaves nothing behind. Its time is
 kept from outside and its memory by the operating system (`dialects/groundhog/worker.py`). Which levels of

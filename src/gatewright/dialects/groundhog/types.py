@@ -1,4 +1,4 @@
-"""Interfaces and data types of the Groundhog endpoint's replaceable parts: terms, audit notes, tool names, errors, providers.
+"""Interfaces of the Groundhog endpoint's replaceable parts (settings, refusal audit, tool names, error bodies, tool providers).
 
 Message handler: `client.GroundhogPeer`. Session manager: `sessions.Sessions`. Security validator: the kernel's
 gates. Tool registry: `Names` and the kernel's dispatch. Serialization: `mcp.wire.groundhog` and

@@ -1,4 +1,4 @@
-"""`Defaults`: keeps a default in an OpenAPI 3.0 Schema Object only where it surely fits, within a bounded number of comparisons.
+"""`Defaults`: judges whether a default fits its OpenAPI 3.0 Schema Object, in a bounded number of comparisons; in doubt it does not.
 
 Where that is hard to say, or would take more comparisons than are left, it is no: a default that is left out takes nothing from
 anybody, and one that does not fit makes validators refuse the whole document.

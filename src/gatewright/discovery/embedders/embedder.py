@@ -1,4 +1,4 @@
-"""`Embedder`: the interface of what makes vectors of texts, the checks of its answers, and how `[discovery.embedder]` makes one."""
+"""`Embedder`: interface of what makes vectors of texts; checks of its vectors; its API key, model folder and identity from settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads tool servers' responses into outcomes (large ones in slices) and notifications' params; asks an interim result's questions."""
+"""Reads tool servers' responses into outcomes (large ones in slices) and notification params; puts all `inputRequests` to the caller."""
 
 from __future__ import annotations
 

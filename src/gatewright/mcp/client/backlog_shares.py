@@ -1,4 +1,4 @@
-"""`BacklogShares`: how much of what a server has not read yet each caller may have sent, so that one of them leaves room for the others.
+"""`BacklogShares`: bounds the unread bytes that one caller may have queued to a server connection, so that others find room.
 
 A caller may have as much waiting as is still free: alone a half, of two a third each, and so on. Whoever comes last finds some room, however
 many came before, and nothing has to be known of how many there will be.

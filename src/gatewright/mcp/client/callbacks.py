@@ -1,4 +1,4 @@
-"""`Callbacks`: asks the caller of a tool call what its MGP server wants to know, tells the server the response, fails the call on timeout.
+"""`Callbacks`: puts an MGP server's callback requests (§13.4) to the tool call's caller, returns the response; fails the call on timeout.
 
 The server's notification names the call by `request_id`, so that it is known whose it is; the call's clock stands still while its
 caller thinks. Nobody who can be asked, no answer in time, or an answer that nobody gave: the call fails and the server is told to

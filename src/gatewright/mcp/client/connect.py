@@ -1,4 +1,4 @@
-"""Connects to an MCP server (stdio, HTTP, HTTP+SSE, WebSocket) and performs the handshake; falls back to the legacy era or to HTTP+SSE."""
+"""Connects to an MCP server (stdio, HTTP, HTTP+SSE, WebSocket) with handshake; falls back to `initialize` or to HTTP+SSE."""
 
 from __future__ import annotations
 

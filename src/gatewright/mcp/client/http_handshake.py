@@ -1,4 +1,4 @@
-"""MCP handshake over Streamable HTTP: sets era, session and revision, waits for permissions; raises `FellBack` for HTTP+SSE."""
+"""MCP handshake over Streamable HTTP: settles revision and session, waits for permissions; `FellBack` where the URL does not speak it."""
 
 from __future__ import annotations
 

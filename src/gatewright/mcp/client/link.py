@@ -1,4 +1,4 @@
-"""`Link`: base of client connections to a server: pending requests, time limits, revision translation, questions and notifications.
+"""`Link`: base of client connections: requests, deadlines, revision translation, the server's requests and notifications, closing.
 
 A connection takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites request ids and progress
 tokens (both are small integers of the connection's own), adds and takes away what differs between the eras, and gives everything that

@@ -1,4 +1,4 @@
-"""Rewrites requests for one server connection: params in the server's era, MGP trace id, own request id and progress token."""
+"""Rewrites requests for one server connection: params in its revision's form, MGP trace id, own request id and progress token."""
 
 from __future__ import annotations
 

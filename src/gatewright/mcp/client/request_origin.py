@@ -1,4 +1,4 @@
-"""Works out which call a server's request to its client belongs to: `RequestOrigin` rules calls out, `Absent` counts other parties."""
+"""Finds the call that a server's request belongs to: `RequestOrigin` rules calls out; `Absent`: given-up calls, tasks it may mean."""
 
 from __future__ import annotations
 

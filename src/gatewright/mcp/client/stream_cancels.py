@@ -1,4 +1,4 @@
-"""`StreamCancels`: tells an MGP server by `mgp/stream/cancel` (§12.7) that a call is off; falls back to `notifications/cancelled`."""
+"""`StreamCancels`: cancels a call at an MGP server by `mgp/stream/cancel` (§12.7); falls back to `notifications/cancelled`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translates MCP params, results and input requests between legacy and modern (2026-07-28) eras; seals `requestState` for one caller.
+"""Translates params, results, errors between legacy MCP and 2026-07-28, `input_required` too; seals `requestState`; `listen` replies.
 
 Legacy revisions open with a handshake and let the server put requests to its client in the middle of
 a call. The modern revision (2026-07-28) carries everything in each request, and a server that needs
@@ -30,6 +30,7 @@ from gatewright.mcp.wire.headers_and_meta import (
     META_SERVER_INFO,
     META_SUBSCRIPTION,
     META_VERSION,
+    OF_CONNECTION,
 )
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.versions import CACHED, is_modern
@@ -45,6 +46,7 @@ __all__ = [
     "error_code",
     "interim_result",
     "is_interim",
+    "lacks_both",
     "legacy_params",
     "listened",
     "modern_params",
@@ -52,14 +54,12 @@ __all__ = [
     "request_digest",
     "retry_params",
     "tag",
+    "tail",
     "to_caller",
     "wanted_in",
 ]
 
 _NO_RESOURCE_LEGACY = -32002
-_ENVELOPE_KEYS = frozenset(
-    (META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL)
-)
 _ADDED = ("resultType", "ttlMs", "cacheScope")
 _INPUT_REQUIRED = b'"input_required"'
 _TYPE_BYTES = 100
@@ -91,8 +91,8 @@ def legacy_params(params: dict[str, Any]) -> dict[str, Any]:
         return params
     without = params.copy()
     del without["_meta"]
-    if not _ENVELOPE_KEYS.issuperset(meta):
-        rest = {key: value for key, value in meta.items() if key not in _ENVELOPE_KEYS}
+    if not OF_CONNECTION.issuperset(meta):
+        rest = {key: value for key, value in meta.items() if key not in OF_CONNECTION}
         without["_meta"] = rest
     return without
 
@@ -109,7 +109,7 @@ def to_caller(answer: Answer, method: str, client: Client, server_info: Mapping[
     if answer.own:  # it may be long, and is not read again
         return b"{" + _expected(method, server_info) + b"," + raw[1:]
     # Names that certainly do not stand there can be appended to the bytes as they came (decision 0060).
-    if modern and method not in CACHED and _lacks_both(raw):
+    if modern and method not in CACHED and lacks_both(raw):
         return raw[:-1] + b"," + _expected(method, server_info) + b"}"
     members = _members(raw)
     if members is None:
@@ -126,7 +126,12 @@ def _expected(method: str, server_info: Mapping[str, Any]) -> bytes:
 _ABOUT = b'"_meta":{"%b":' % META_SERVER_INFO.encode()
 
 
-def _lacks_both(raw: bytes) -> bool:
+def tail(server_info: Mapping[str, Any]) -> bytes:
+    """What stands in place of the last brace of a result that `lacks_both`, for a modern caller; not of a `CACHED` method's."""
+    return b"," + _expected("", server_info) + b"}"
+
+
+def lacks_both(raw: bytes) -> bool:
     """Whether it is an object with members, for certain without `resultType` and `_meta`. Where the names stand
     further inside, or are perhaps spelled with escapes, it has to be read."""
     return (

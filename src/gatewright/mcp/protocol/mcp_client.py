@@ -1,4 +1,4 @@
-"""Client side of the MCP handshake (`server/discover`, `initialize`) and MGP negotiation, as a state machine; client capabilities. No I/O.
+"""MCP client handshake as a state machine: `server/discover`, `initialize`, MGP offer; builds the client capabilities. No I/O.
 
 Theory: a modern server is found by asking it (`server/discover`), a legacy one by its failing to
 understand the question. The owner sends the `Ask` it is given, feeds what came of it back in, and

@@ -1,4 +1,4 @@
-"""Server state machine of MCP: parses a host's messages of both eras (handshake included) and frames requests to it. No I/O.
+"""MCP server state machine, all revisions: parses a host's messages, answers handshakes, frames requests to it; log level. No I/O.
 
 A `Conversation` is one legacy session, or one duplex connection of either era. It is given parsed
 messages and says what each asks for; whoever owns the connection does it. In the modern revision every
@@ -25,6 +25,7 @@ from gatewright.mcp.protocol.client_params import (
     read_notice,
 )
 from gatewright.mcp.protocol.initialize_bounds import kept_of, too_much_kept
+from gatewright.mcp.protocol.introduction import Introduction, client_of
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
@@ -168,18 +169,22 @@ def request_key(ident: bytes) -> bytes:
 
 
 def read_modern(
-    request: jsonrpc.Request, face: negotiate.Face, version_header: str | None = None
+    request: jsonrpc.Request,
+    face: negotiate.Face,
+    version_header: str | None = None,
+    known: Introduction | None = None,
 ) -> Inbound | Hello | Listen | Rejected:
-    """What a modern request asks for. `version_header` is HTTP's; None where there are no headers.
-
-    The order of the checks is the specification's: metadata present, then header equals body, then
-    version known, then method known.
-    """
+    """What a modern request asks for. `version_header` is HTTP's, None where there is none; `known` is for requests that have the same one.
+    The checks come as the specification has them: metadata present, header equals body, version known, method known."""
     try:
         params = params_of(request)
     except ValueError as problem:
         return misread(request, problem, 404)
     meta = params.get("_meta")
+    client = None if known is None else known.again(meta, face)
+    if client is not None:
+        del params["_meta"]  # it is about the connection, and says nothing that the client does not
+        return _asked(request, params, client)
     if meta is None:
         flaw = f"params._meta must carry {META_VERSION} and {META_CLIENT_CAPABILITIES}"
         return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw)
@@ -195,25 +200,20 @@ def read_modern(
         data = {"supported": [*MODERN, *LEGACY], "requested": version}
         return Rejected(request.id, -32022, "Unsupported protocol version", data)
     level = meta.get(META_LOG_LEVEL)
-    client = _client(version, capabilities, meta.get(META_CLIENT_INFO), face, level)
+    info, level = meta.get(META_CLIENT_INFO), level if level in LOG_LEVELS else None
+    client = client_of(version, capabilities, info, face, level)
+    if known is not None:
+        known.keep(meta, face, client, len(request.params))
+    return _asked(request, params, client)
+
+
+def _asked(
+    request: jsonrpc.Request, params: dict[str, Any], client: Client
+) -> Inbound | Hello | Listen | Rejected:
     spec = METHODS.get(request.method, _OTHER)
     if request.method in _OWN or not spec.modern:
         return _of_itself(request, params, client)
     return _inbound(request, params, client, spec)
-
-
-def _client(
-    version: str, capabilities: dict[str, Any], info: Any, face: negotiate.Face, level: Any = None
-) -> Client:
-    offer = negotiate.read_offer(capabilities) if capabilities else None
-    return Client(
-        version,
-        capabilities,
-        info if type(info) is dict else {},
-        None if offer is None else negotiate.agree(offer, face),
-        None if level is None or level not in LOG_LEVELS else level,
-        "" if offer is None else negotiate.flaw_of(offer, face),
-    )
 
 
 def _of_itself(
@@ -338,7 +338,7 @@ class Conversation:
             return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
         can = capabilities if isinstance(capabilities, dict) else {}
         info = kept_of(params.get("clientInfo"), len(request.params))
-        self.client = _client(answer_version(asked), can, info, self._face)
+        self.client = client_of(answer_version(asked), can, info, self._face)
         return Hello(request.id, self.client, modern=False)
 
     def set_level(self, level: str) -> None:

@@ -18,9 +18,9 @@ from gatewright.mcp.protocol.retry_hints import COME_AGAIN, unpromised
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import REASONS, SERVER_ERROR, Reason, reason_of, recovery
 from gatewright.mcp.wire.headers_and_meta import ERROR_ORIGIN, META_SERVER_INFO
-from gatewright.mcp.wire.versions import corrects_arguments, is_modern
+from gatewright.mcp.wire.versions import CACHED, MODERN, corrects_arguments, is_modern
 
-__all__ = ["Spelled", "spell", "spell_error", "spell_reason"]
+__all__ = ["Spelled", "plain", "spell", "spell_error", "spell_reason"]
 
 _MIRROR = "dev.cloto/mgp"
 _STEP_UP = "insufficient_scope"
@@ -43,6 +43,23 @@ class Spelled(msgspec.Struct, frozen=True, gc=False):
         if self.result:
             return jsonrpc.response(ident, self.result)
         return jsonrpc.error(ident, self.error)
+
+
+_AT_ONCE = 64 * 1024
+"""Bytes of a result that is looked through although it may have to go another way."""
+
+
+def plain(answer: Answer, method: str, client: Client, tail: bytes) -> bytes | None:
+    """The result for the caller where nothing of it has to be read, as most; None for one that is to be spelled (`spell`). `tail` is
+    what a modern caller is told besides (`eras.tail`)."""
+    raw = answer.raw
+    if answer.modern or not (answer.own or raw.find(b'"_mgp"') < 0):
+        return None
+    if client.revision not in MODERN:
+        return raw
+    if answer.own or method in CACHED or len(raw) > _AT_ONCE or not eras.lacks_both(raw):
+        return None
+    return raw[:-1] + tail
 
 
 def spell(

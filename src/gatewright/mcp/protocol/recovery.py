@@ -1,4 +1,4 @@
-"""`Retries`: what follows each failure of a call (MGP §14.5): wait and repeat, fallback tool, or report. Marks outcomes not to be repeated.
+"""MGP recovery (§14.5): `Retries` decides after a failure: repeat, fallback or report; outcomes not to be repeated; interrupted calls.
 
 A server says in `error.data._mgp` whether asking again can help, how long to wait and how often. Its word is a wish, not
 an order: our own limits stand above it, and nothing is sent twice that may not be (`Retries` is told so). Silence means no:

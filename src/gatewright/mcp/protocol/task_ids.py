@@ -1,4 +1,4 @@
-"""Rewrites task ids in MCP messages and results, parses newly created tasks, filters a task list page to known tasks without details.
+"""Rewrites task ids in MCP messages and results; reads newly created tasks; cuts a `tasks/list` page to given tasks, without details.
 
 A task is named by `taskId` (in results and params), by `task.taskId` (what makes one), and in `_meta` of what belongs to it.
 """

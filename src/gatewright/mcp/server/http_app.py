@@ -55,8 +55,13 @@ class _Way:
 
     @property
     def short(self) -> bool:
-        """Whether it leads to a session of a client nearby, as nearly all that come again and again do: then `serve` goes it."""
-        return self.near and self.door is self._app.streamable and self.headers.in_session
+        """Whether it leads to MCP's endpoint for a client nearby, as nearly all that come again and again do: then `serve` goes it."""
+        said = self.headers
+        return (
+            self.near
+            and self.door is self._app.streamable
+            and (said.in_session or said.in_no_session)
+        )
 
     def straight(self, whole: Whole) -> bool:
         """Serve a prepared call at once; False where it is none, and nothing was done."""

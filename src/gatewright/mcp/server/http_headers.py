@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gatewright.mcp.protocol.introduction import Introduction
 from gatewright.mcp.server.guard import bearer
 from gatewright.mcp.server.http_reply import Whole
 from gatewright.mcp.wire.versions import LEGACY, MODERN
@@ -28,9 +29,12 @@ class HttpHeaders:
     __slots__ = (
         "_raw",
         "_routing",
+        "called",
         "credential",
         "flaw",
+        "in_no_session",
         "in_session",
+        "introduction",
         "legacy",
         "modern",
         "reads_streams",
@@ -65,7 +69,13 @@ class HttpHeaders:
         legacy = self.legacy or not self.version
         self.in_session = session is not None and legacy and self.flaw is None
         """Whether it can be sent in a session that is not modern: most are."""
+        self.in_no_session = self.modern and self.flaw is None
+        """Whether what is sent with it stands alone, as each modern request does."""
+        self.introduction = Introduction() if self.in_no_session else None
+        """What its client said of itself last."""
         self._routing: dict[str, str] | None = None
+        self.called = self._called() if self.in_no_session else None
+        """The tool that a modern request calls, where its name stands here as it is; None for all else, and for a name that is wrapped."""
 
     def text(self, name: bytes) -> str:
         """A header's value, empty where it is missing. `name` is in lower case."""
@@ -81,6 +91,11 @@ class HttpHeaders:
                 if name[:4] == b"mcp-"
             }
         return found
+
+    def _called(self) -> str | None:
+        name = self.routing().get("mcp-name", "=?")
+        calls = self.values.get(b"mcp-method") == b"tools/call" and name[:2] != "=?"
+        return name if calls and self.duplicated() is None else None
 
     def duplicated(self) -> str | None:
         """The routing header that stands twice: who reads the first and who reads the last disagree."""

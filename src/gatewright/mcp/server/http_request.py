@@ -1,4 +1,4 @@
-"""`HttpRequest`: an authenticated request at an MCP endpoint; reads its body, refuses it, or makes a session for it alone."""
+"""`HttpRequest`: authenticated request at an MCP endpoint: reads its body, compares headers with it, refuses it, makes its own session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import META_VERSION, check_headers
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 
-__all__ = ["Connection", "HttpRequest", "Receive", "nowhere", "says_modern"]
+__all__ = ["Connection", "HttpRequest", "Receive", "alone", "nowhere", "says_modern"]
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
@@ -129,21 +129,32 @@ class HttpRequest(msgspec.Struct, eq=False):
 
     def peer(self, front: ServerContext, parked: PendingInputs[ServedRequest]) -> ClientSession:
         """A session for this request alone: modern requests, and legacy ones that name no session."""
-        return ClientSession(
-            front,
-            parked,
-            self.caller,
-            door="http",
-            credential=self.credential,
-            profile=self.profile,
-            session=None,
-            send=nowhere,
-        )
+        return alone(front, parked, self.caller, self.credential, self.profile)
 
     async def gone(self) -> None:
         """Wait until the client closes the connection."""
         while (await self.receive()).get("type") != "http.disconnect":
             pass
+
+
+def alone(
+    front: ServerContext,
+    parked: PendingInputs[ServedRequest],
+    caller: Caller,
+    credential: str | None,
+    profile: str,
+) -> ClientSession:
+    """A session for one request."""
+    return ClientSession(
+        front,
+        parked,
+        caller,
+        door="http",
+        credential=credential,
+        profile=profile,
+        session=None,
+        send=nowhere,
+    )
 
 
 def nowhere(message: bytes) -> None:

@@ -1,4 +1,4 @@
-"""`subscriptions/listen` (MCP 2026-07-28): subscribes, acknowledges, sends changes held until then and later ones, and unsubscribes.
+"""One `subscriptions/listen` (MCP 2026-07-28): subscribes, acknowledges, sends the notifications held until then and later ones.
 
 The acknowledgement is the first message, every message carries the id of the request, and only what
 was asked for is sent. Resources are subscribed to by ordinary calls through the kernel, so policy holds

@@ -1,4 +1,4 @@
-"""`OpenCall`: way back of one streaming call (MGP §12): numbers chunks, merges them for slow readers, keeps text, translates progress.
+"""`OpenCall`: sends one streaming call's chunks (MGP §12): numbered, merged for slow readers, kept for cancellation; MGP progress as MCP's.
 
 It stands behind all filters: so what is counted, kept for a cancellation and sent is the same, and clean. A client that reads slowly
 gets fewer, longer chunks; where that is not enough, text is left out and `notifications/mgp.stream.gap` says so: between chunk

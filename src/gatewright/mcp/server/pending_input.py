@@ -1,4 +1,4 @@
-"""`PendingInputs`: requests waiting for input (MCP 2026-07-28) by random handle until the client repeats them; bounds each caller and time.
+"""`PendingInputs`: requests waiting for input (MCP 2026-07-28), with their events, by random handle until retried; limits, expiry.
 
 Nothing here outlasts the process: a handle ends with its request, `PENDING_S` after its last question that nobody came back for, or
 with its endpoint.

@@ -36,7 +36,7 @@ from gatewright.mcp.server.server_context import Answering, InTask, Reply, Runni
 from gatewright.mcp.server.server_events import wanted
 from gatewright.mcp.server.url_elicitations import pages
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.versions import MODERN, is_modern
+from gatewright.mcp.wire.versions import is_modern
 
 __all__ = ["Host", "ServedRequest", "broken"]
 
@@ -159,16 +159,12 @@ class ServedRequest:
         return self.cancelled and task is not None and task.uncancel() == 0
 
     def _said(self, outcome: Outcome) -> bool:
-        """Whether these were the last words: the result of a legacy call that was never parked, as its server gave it."""
+        """Whether these were the last words: the result of a call that was never parked, nearly as its server gave it."""
         seat, inbound = self._seat, self._inbound
-        if (
-            type(outcome) is not Answer
-            or seat is None
-            or (self._handle is not None or outcome.modern)  # a legacy request may take up a call
-            or inbound.client.revision in MODERN
-            or not (outcome.own or outcome.raw.find(b'"_mgp"') < 0)
-            or not seat.say(inbound.id, outcome.raw)
-        ):
+        if type(outcome) is not Answer or seat is None or self._handle is not None:
+            return False  # a legacy request may take up a call
+        said = outcomes.plain(outcome, inbound.method, inbound.client, self._host.front.tail)
+        if said is None or not seat.say(inbound.id, said):
             return False
         self._seat = None
         return True

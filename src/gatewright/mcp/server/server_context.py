@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from gatewright.call import Back, Call, Caller, Client, Outcome, Refusal, Who
-from gatewright.mcp.protocol.eras import Sealer
+from gatewright.mcp.protocol.eras import Sealer, tail
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.protocol.outcomes import Spelled
@@ -254,11 +254,17 @@ class ServerContext(msgspec.Struct):
     """The connections of every door that outlast a request."""
     offers: set[tuple[str, str, str]] = set()
     """Who offered MGP in a way that does not count: caller, door and why."""
+    tail: bytes = b""
+    """What a modern caller is told with nearly every result (`eras.tail`)."""
+
+    def __post_init__(self) -> None:
+        self.tail = tail(self.info)
 
     def adopt(self, terms: Terms) -> None:
         """Go on by another configuration."""
         self.identify, self.bearer, self.protected = terms.identify, terms.bearer, terms.protected
         self.info, self.limits, self.subscriptions = terms.info, terms.limits, terms.subscriptions
+        self.tail = tail(self.info)
 
     def look_at_offer(self, client: Client, caller: Caller, door: str) -> None:
         """Say why an offer of MGP does not count: once for each caller and reason, since modern clients make it anew with each

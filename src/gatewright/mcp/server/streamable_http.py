@@ -1,4 +1,4 @@
-"""`StreamableHttp` endpoint of both eras: POST, resumable GET streams, DELETE, batches, sessions; cancels calls of clients that leave.
+"""`StreamableHttp` endpoint, all revisions: POST, resumable GET streams, DELETE, batches, sessions; cancels calls of clients that leave.
 
 Which era a POST belongs to is decided by its `MCP-Protocol-Version` header and, where that is missing
 or unknown, by the metadata in its body. Modern requests stand alone. Legacy ones belong to a session
@@ -8,13 +8,11 @@ where they name one, and stand alone otherwise: no session header is ever demand
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from functools import partial
-from typing import Any
+from collections.abc import Callable
 
-from gatewright.call import Caller, Client
+from gatewright.call import Caller
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.client_params import Dropped, Rejected, read_notice
+from gatewright.mcp.protocol.client_params import Dropped, Rejected
 from gatewright.mcp.protocol.ggen import says_auth
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Stream, Streams
@@ -31,25 +29,16 @@ from gatewright.mcp.server.http_reply import (
 from gatewright.mcp.server.http_request import HttpRequest, says_modern
 from gatewright.mcp.server.http_sessions import HttpSession, Sessions
 from gatewright.mcp.server.long_lived import lasting
+from gatewright.mcp.server.modern_http import Answering, ModernHttp, taken
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.headers_and_meta import META_VERSION, check_headers
-from gatewright.mcp.wire.methods import NOTIFICATIONS, is_known
-from gatewright.mcp.wire.versions import LATEST_MODERN, LEGACY, MODERN, is_modern, revision
-from gatewright.transport.timers import Timers
+from gatewright.mcp.wire.headers_and_meta import META_VERSION
+from gatewright.mcp.wire.versions import LEGACY, MODERN, is_modern, revision
 from gatewright.web import sse
 
 __all__ = ["StreamableHttp"]
-
-_WATCH_AFTER_S = 0.02
-"""A modern call is cancelled when its client goes away; where the HTTP server does not tell us, calls
-quicker than this are not watched."""
-
-Answering = Coroutine[Any, Any, None]
-"""What is left to do of a request, to be awaited at once. What leads to it is no coroutine of its own: each would be
-resumed on every way back from a server."""
 
 Other = Callable[[HttpRequest, bytes], Answering]
 """Serves a request whose body has been read."""
@@ -65,9 +54,8 @@ class StreamableHttp:
         """`ggen` takes what turns out to be that dialect: a request with `auth` beside its params."""
         self._front = front
         self._ggen = ggen
-        self._loop = asyncio.get_running_loop()
-        self._alarms = Timers()
         self.parked: PendingInputs[ServedRequest] = PendingInputs(front)
+        self.modern = ModernHttp(front, self.parked)
         self.sessions = Sessions(front, self.parked)
 
     def __call__(self, http: HttpRequest) -> Answering:
@@ -78,8 +66,11 @@ class StreamableHttp:
         return self._other(http)
 
     def again(self, whole: Whole, said: HttpHeaders, caller: Caller, profile: str) -> Answering:
-        """Serve a request of a session, with headers that were looked at before (`HttpHeaders.in_session`): the same as all
+        """Serve a request with headers that were looked at before (`HttpHeaders.in_session`, `in_no_session`): the same as all
         that is done otherwise, where it is a call as most are, and left to that where it is none."""
+        if said.in_no_session:
+            work = self.modern.again(whole, said, caller, profile)
+            return work or self(HttpRequest.of(whole, said, caller, profile, self._front.refused))
         front = self._front
         body = whole.take_whole(front.frame_bytes)
         if body is not None and body.find(_MODERN_MARK) < 0:
@@ -115,7 +106,7 @@ class StreamableHttp:
     def _post(self, http: HttpRequest, body: bytes) -> Answering:
         said = http.headers
         if said.modern or (not said.legacy and says_modern(body)):
-            return self._modern(http, body)
+            return self.modern(http, body)
         version = said.version
         if version and not said.legacy:
             data = {"supported": [*MODERN, *LEGACY], "requested": version}
@@ -124,70 +115,6 @@ class StreamableHttp:
         if self._ggen is not None and not version and _is_ggen(http, body):
             return self._ggen(http, body)
         return self._legacy(http, body)
-
-    # -- modern
-
-    def _modern(self, http: HttpRequest, body: bytes) -> Answering:
-        front, said, whole = self._front, http.headers, http.whole
-        message = jsonrpc.parse(body, front.limits)
-        if isinstance(message, jsonrpc.Notification):
-            return self._modern_notice(http, message)
-        reply = HttpReply(http.send, said.reads_streams, front.queue_bytes, whole, modern=True)
-        reply.small = said.small_events
-        if not isinstance(message, jsonrpc.Request):
-            flaw = message if isinstance(message, jsonrpc.Malformed) else _POSTED_RESPONSE
-            error = jsonrpc.encode({"code": flaw.code, "message": flaw.message})
-            return reply.finish(flaw.id, Spelled(error=error, http=400))
-        effect: mcp.Effect = mcp.read_modern(message, front.face, said.version)
-        effect = http.disagreement(front, effect, message.method) or effect
-        if type(effect) is mcp.Listen and not said.reads_streams:
-            return http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
-        peer = http.peer(front, self.parked)
-        work = peer.serve(effect, reply)
-        if whole is None:
-            return self._serve_watched(peer, message.id, work, http)
-        whole.when_gone(partial(_gone, peer, message.id))
-        return work
-
-    def _modern_notice(self, http: HttpRequest, message: jsonrpc.Notification) -> Answering:
-        """The core protocol has none over modern HTTP: what operators declared is led on, all others are acknowledged."""
-        said, method = http.headers, message.method
-        flaw = "mcp-method" in said.routing() and (
-            said.duplicated() or check_headers(said.routing(), method, {}, {})
-        )
-        if flaw:
-            return http.refuse(400, flaw, -32020)
-        if is_known(method) and method.startswith(NOTIFICATIONS):
-            return send_plain(http.send, 202)
-        notice = read_notice(message, Client(said.version or LATEST_MODERN))
-        return self._taken(http, http.peer(self._front, self.parked), notice)
-
-    def _taken(
-        self, http: HttpRequest, peer: ClientSession, effect: mcp.Effect | None
-    ) -> Answering:
-        """What nobody is answered about: done, or refused with a status."""
-        if isinstance(effect, Dropped):
-            return http.refuse(400, effect.message, effect.code)
-        if effect is not None:
-            peer.take(effect)
-        return send_plain(http.send, 202)
-
-    async def _serve_watched(
-        self, peer: ClientSession, ident: bytes, work: Answering, http: HttpRequest
-    ) -> None:
-        """Serve; closing the connection cancels, unless the request has been answered."""
-        watchers: list[asyncio.Task[None]] = []
-
-        def watch() -> None:
-            watchers.append(asyncio.create_task(_cancel_when_gone(http, peer, ident)))
-
-        timer = self._alarms.at(self._loop.time() + _WATCH_AFTER_S, watch)
-        try:
-            await work
-        finally:
-            timer.cancel()
-            for one in watchers:
-                one.cancel()
 
     # -- legacy
 
@@ -229,7 +156,7 @@ class StreamableHttp:
         extra: tuple[tuple[bytes, bytes], ...],
     ) -> Answering:
         if effect is None or isinstance(effect, Dropped):
-            return self._taken(http, peer, effect)
+            return taken(http, peer, effect)
         if peer.take(effect):
             return send_plain(http.send, 202)
         if session is None:
@@ -329,9 +256,6 @@ class StreamableHttp:
         self.sessions.farewell()
 
 
-_POSTED_RESPONSE = jsonrpc.Malformed(jsonrpc.INVALID_REQUEST, "a response cannot be posted")
-
-
 class _Collected:
     """The answers of one batch. What goes before them has no place in it, but on the session's own
     stream."""
@@ -383,14 +307,3 @@ def _ident(body: bytes) -> bytes:
     """The id to answer where a message is refused before it is looked at."""
     message = jsonrpc.parse(body)
     return message.id if isinstance(message, (jsonrpc.Request, jsonrpc.Malformed)) else b"null"
-
-
-async def _cancel_when_gone(http: HttpRequest, peer: ClientSession, ident: bytes) -> None:
-    """Cancel the request, which means nothing to one that has been answered."""
-    await http.gone()
-    _gone(peer, ident)
-
-
-def _gone(peer: ClientSession, ident: bytes) -> None:
-    """The client of a modern request has left."""
-    peer.take(mcp.Cancelled(ident))

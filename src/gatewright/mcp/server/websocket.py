@@ -1,4 +1,4 @@
-"""MCP over WebSocket, both eras: accepts subprotocol `mcp` or refuses, tracks open sockets, and closes them when credentials lapse."""
+"""MCP over WebSocket, all revisions: accepts subprotocol `mcp` or refuses, tracks open sockets, closes them when credentials lapse."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ __all__ = [
     "META_SUBSCRIPTION",
     "META_VERSION",
     "NAMED",
+    "OF_CONNECTION",
     "OF_THE_SERVER",
     "TASK_STATUS",
     "check_headers",
@@ -37,6 +38,10 @@ ERROR_ORIGIN = "dev.gatewright/origin"
 """Member of `_meta` in the data of an error that a server wrote with a `reason` of the gateway's: `server`."""
 META_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
+OF_CONNECTION = frozenset(
+    (META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL)
+)
+"""Members of `_meta` that say who asks, and nothing about the request."""
 TASK_STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
 """How servers say that a task stands differently: in the one dialect and in the other."""
 OF_THE_SERVER = TASK_STATUS | frozenset(

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 framing: parses and writes requests, notifications, responses and batches, lossless; rejects ambiguous members.
+"""JSON-RPC 2.0 codec, lossless: parses and writes requests, notifications, responses, batches; rejects ambiguous members; JSON decoding.
 
 Theory: only the envelope is decoded here. `params`, `result` and `error` stay the bytes they were,
 because a gateway that decodes and re-encodes what it does not judge can only lose something. What is

@@ -1,4 +1,4 @@
-"""`ModelCalls`: runs a model's tool calls (OpenAI, Anthropic, Gemini): parses, validates, checks permission, calls; caches tools and schemas.
+"""`ModelCalls`: runs tool calls in OpenAI, Anthropic or Gemini form: checks schema, allowed tools, risk, permissions; returns `Outcome`.
 
 A model's call is data from outside. Nothing is raised for what it did wrong: it reads that, in the words of an error that says
 what to do next, and may try again. Exceptions are for the program.

@@ -1,4 +1,4 @@
-"""`ProxiedServer`: capabilities and `x-mcp-header` annotations (cached) of an SDK server; passes changes to watchers on their loops."""
+"""`ProxiedServer`: an SDK server's capabilities and cached `x-mcp-header` annotations for endpoints; tells watchers of changes."""
 
 from __future__ import annotations
 

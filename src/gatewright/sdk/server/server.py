@@ -1,4 +1,4 @@
-"""`Server`: defines and runs an MCP server from Python functions, in all five revisions, with MGP where negotiated.
+"""`Server`: an MCP server of Python functions, all revisions and MGP: on stdio or HTTP, as an ASGI app, or in memory for a client.
 
     server = Server("weather")
 

@@ -1,1 +1,1 @@
-"""Judges shell lines by what each program does with each of its options: a table of programs, and one interpreter of it."""
+"""Judges shell command lines by effects: a table of what each program's options and operands do, and one interpreter of it."""

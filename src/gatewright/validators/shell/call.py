@@ -1,4 +1,4 @@
-"""One shell command as it is read: its options and operands become effects by what its entry says of them."""
+"""`Call`: one shell command while it is read; turns options, operands and standard input into effects, by the program's table entry."""
 
 from __future__ import annotations
 

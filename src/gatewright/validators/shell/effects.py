@@ -1,4 +1,4 @@
-"""What a command does, as effects that a policy judges: what it reads, writes, deletes, runs, sends, and where."""
+"""`Effect`: one thing that a shell command does, and where: read, write, delete, run, send; words that stand for listed file names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides whether the tests of a `find` choose files by name: without such a choice, deleting what is found would empty a folder."""
+"""Decides whether the tests of a `find` select files by name; without that, deleting what it finds would empty a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goals, values of options and settings of git mean to the policy of shell lines: publishing, what leads out, harmless looks.
+"""Classifies arguments on a shell line: build goals that publish or delete, values that lead outside, git settings that are harmless.
 
 A goal of a build tool that publishes, deletes what is kept or runs what is not the project's is refused by its name, where the tool and not
 the project says what it does.

@@ -1,4 +1,4 @@
-"""Which files commands of a shell line list for others that get the names: `find … | xargs`, `$(git ls-files)`.
+"""Finds whose file names a shell command hands to another (`find … | xargs`, `$(git ls-files)`); None where it prints anything else.
 
 What is listed lies below folders that the listing names; what prints anything but names of files lists what nobody has seen.
 """

@@ -1,4 +1,4 @@
-"""Judges effects of a shell line for the validator `readonly` and the mode `deny-list` of `sandbox`: which pass, and how words are read.
+"""Shell lines under validator `readonly` and mode `deny-list` of `sandbox`: how commands are read, and which of their effects pass.
 
 `readonly` lets pass what reads, whatever it reads, and asks others for what they show. `deny-list` refuses what is known for harm: programs that
 run, end or open something by nature, and of the programs of the table what runs others, leads elsewhere or touches the host; it lets pass
@@ -27,6 +27,7 @@ from gatewright.validators.shell.reading import Reader, arguments
 from gatewright.validators.shell.roles import KEEPING, SERVING, TESTING
 from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.table import Entry, table
+from gatewright.validators.shell.watching import Seen, Watched
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_strict import DANGEROUS, DELETERS, harm_of, strict_rule
 from gatewright.validators.shell_syntax import Word
@@ -99,9 +100,10 @@ _READING: Mapping[str, Judge] = {
 }
 
 
-def reading_line(reader: Reader) -> Line:
-    """A line that may read, also over the network."""
-    return Line(reader, frozenset({"network", "environment"}), writes=False, judges=_READING)
+def reading_line(reader: Reader, seen: Seen | None = None) -> Line:
+    """A line that may read, also over the network. `seen` gets what is judged."""
+    judges = _READING if seen is None else Watched(seen, _READING)
+    return Line(reader, frozenset({"network", "environment"}), writes=False, judges=judges)
 
 
 class Denying(Reader):
@@ -271,7 +273,8 @@ _DENIED: Mapping[str, Judge] = {
 _DENYING: Mapping[str, Judge] = dict.fromkeys(JUDGES, _denied)
 
 
-def denying_line(reader: Reader) -> Line:
-    """A line that may do what is not known for harm."""
+def denying_line(reader: Reader, seen: Seen | None = None) -> Line:
+    """A line that may do what is not known for harm. `seen` gets what is judged."""
+    judges = _DENYING if seen is None else Watched(seen, _DENYING)
     granted = frozenset({"network", "environment", "endless"})
-    return Line(reader, granted, writes=True, judges=_DENYING)
+    return Line(reader, granted, writes=True, judges=judges)

@@ -1,4 +1,4 @@
-"""By which name a shell program is known, those that run others by nature, and whether a command starts too many others.
+"""Resolves a shell program's name (versions, variants, aliases); lists programs that run others; tells whether a command nests too many.
 
 A known program has names with a version, a machine or a variant (`gcc-13`, `python3.12`, `x86_64-linux-gnu-g++`, `vim.basic`), names
 by another maker (`cc`, `clang`, `pypy3`), and of GNU's programs a name with `g` before it where others have the plain one.

@@ -1,4 +1,4 @@
-"""What a preset of `sandbox` says of each effect of a command: `inspect` reads, `develop` works inside the workspace.
+"""`rule_of`: judges one effect of a shell command by a preset of `sandbox`: `inspect` may read, `develop` work inside the workspace.
 
 Each effect is judged by one function by its kind; what no function knows is refused.
 """

@@ -1,4 +1,4 @@
-"""Sets of program names that the shell policy treats specially: programs that overwrite files, run tests, or serve over a port."""
+"""Sets of program names for the shell policy: those that replace files, run tests, show services' environments, or keep file contents."""
 
 __all__ = ["KEEPING", "REPLACING", "SERVING", "TESTING"]
 

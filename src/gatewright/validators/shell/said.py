@@ -1,4 +1,4 @@
-"""`Said`: context of a shell line while one effect is judged: what the operator allows, and what the line has made, fetched or typed."""
+"""`Said`: what the shell policy knows when it judges an effect: capabilities granted, and what the line made, fetched or typed so far."""
 
 from __future__ import annotations
 

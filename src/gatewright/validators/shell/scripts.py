@@ -1,4 +1,4 @@
-"""What scripts of sed, awk, jq and yq need besides transforming text: loops without an end, the environment, modules and files.
+"""Finds what scripts of sed, awk, jq and yq need beyond transforming text: endless loops, the environment, modules, files.
 
 Whether a loop ends nobody can say in general; what is plainly bounded passes, and all else needs the capability `endless`.
 """

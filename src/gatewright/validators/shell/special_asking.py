@@ -1,4 +1,4 @@
-"""Readers of curl, wget, HTTPie and of git with its remotes and settings: what they ask, and what they send from here."""
+"""Reads commands of curl, wget, HTTPie and git (remotes, log, settings) into effects: what they request, and what they send."""
 
 from __future__ import annotations
 

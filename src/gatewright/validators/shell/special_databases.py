@@ -1,4 +1,4 @@
-"""Readers of the clients of databases: what SQL of psql, mysql and sqlite3 and what commands of redis-cli may do."""
+"""Reads commands of psql, mysql, sqlite3 and redis-cli into effects: which database, and what their SQL or commands may do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of shell programs that pack, copy and change files by words of their own: tar, unzip, dd, ln, chmod, rsync."""
+"""Reads commands that pack, copy, show or change files into effects: tar, unzip, dd, ln, chmod, rsync, truncate, head, tree, xxd."""
 
 from __future__ import annotations
 

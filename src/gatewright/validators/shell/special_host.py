@@ -1,4 +1,4 @@
-"""Readers of shell programs that show what a host does, without an end or with its environment: ps, ping, date, vmstat, ip."""
+"""Reads commands about the host into effects: ps, top, ping, ip, date, sysctl, pkill, sleep; refuses changes, marks endless output."""
 
 from __future__ import annotations
 

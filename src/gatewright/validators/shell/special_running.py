@@ -1,4 +1,4 @@
-"""Readers of shell programs that run others or find files for them: find, fd, xargs, env, make, kill, docker run."""
+"""Reads commands that run or end others into effects: find, fd, xargs, env, make, kill, docker run, `python -m`; also cd and test."""
 
 from __future__ import annotations
 

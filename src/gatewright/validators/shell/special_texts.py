@@ -1,4 +1,4 @@
-"""Readers of shell programs whose first word is a script: sed, awk, jq, yq; and of those whose words are text."""
+"""Reads commands that take a script or text into effects: sed, awk, jq, yq, echo, printf, less; refuses scripts that do more."""
 
 from __future__ import annotations
 

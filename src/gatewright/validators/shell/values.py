@@ -1,4 +1,4 @@
-"""What values on a shell line mean to the policy: hosts and URLs, names of packages, variables, code outside and inside the workspace."""
+"""Recognises values on a shell line: cloud metadata, local addresses, URLs, packages, Go modules, harmless variables, `make` settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the words of a command by the options that its entry knows: clusters of letters, values beside or behind, `--`, words behind one dash.
+"""Splits a shell command's words into options and operands by its table entry: clusters, attached values, `--`; refuses unknown options.
 
 An option that is not in the entry is refused, an abbreviation of a long one among them: what it means depends on the version that is there.
 """

@@ -1,0 +1,53 @@
+"""Watches a shell line while it is judged: `Watched` keeps each effect of its commands with what its judge says, `table_of` the data file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+
+from gatewright.validators.shell.effects import Effect
+from gatewright.validators.shell.policy import JUDGES, Judge
+from gatewright.validators.shell.said import Said
+from gatewright.validators.shell.table import data_files, entries_of
+
+__all__ = ["Seen", "Watched", "table_of"]
+
+Seen = list[tuple[Effect, str | None]]
+"""Effects in the order in which they were judged, each with the rule that speaks against it."""
+
+
+class Watched(Mapping[str, Judge]):
+    """The judges of a line, each of which is watched. What no judge knows is refused, as without."""
+
+    def __init__(self, seen: Seen, judges: Mapping[str, Judge] = JUDGES) -> None:
+        self._seen = seen
+        self._judges = judges
+
+    def __getitem__(self, kind: str) -> Judge:
+        return partial(self._judged, self._judges.get(kind))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._judges)
+
+    def __len__(self) -> int:
+        return len(self._judges)
+
+    def _judged(self, judge: Judge | None, effect: Effect, said: Said) -> str | None:
+        rule = "option" if judge is None else judge(effect, said)
+        self._seen.append((effect, rule))
+        return rule
+
+
+@cache
+def _files() -> Mapping[str, str]:
+    return {
+        known: name
+        for name, text in data_files().items()
+        for entry in entries_of(text, name)
+        for known in entry.names
+    }
+
+
+def table_of(entry: str) -> str:
+    """The data file of a program or subcommand; empty where no entry has this name."""
+    return _files().get(entry, "")
