@@ -41,8 +41,7 @@ class Calls(RuleBasedStateMachine):
         return self.loop.run_until_complete(work)
 
     async def _opened(self) -> PreparedHouse:
-        house = await self.stack.enter_async_context(prepared_house(Path(self.folder)))
-        return house
+        return await self.stack.enter_async_context(prepared_house(Path(self.folder)))
 
     def gate(self, name: str) -> Any:
         gates: Any = self.house.gateway.kernel.policy.gates

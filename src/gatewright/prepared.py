@@ -1,4 +1,4 @@
-"""`Prepared`: what is decided about the calls of one session to one tool, put together once from THE list; `PreparedCalls` keeps them, bounded.
+"""`Prepared`: what is decided about the calls of one session to one tool, composed once from THE list; `PreparedCalls` keeps them.
 
 Theory (decision 0087). A call that every gate has let pass without a wait is asked about once more: what would each gate, filter and hook, the
 dispatch and the record say of all calls like it (`standing`)? Where each has an answer, the calls that follow need no walk: what the answers

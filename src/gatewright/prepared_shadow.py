@@ -1,4 +1,4 @@
-"""`Shadow`: compares what prepared calls would do with what the walk does, where a kernel is told to: call, facts, record and result, member by member.
+"""`Shadow`: compares what prepared calls would do with what the walk does (call, facts, result), where a kernel is told to.
 
 A gate behind all others and a filter on each side of all others look on. A difference breaks the call, and stands in `differences`.
 """

@@ -73,11 +73,12 @@ class Sessions:
         use = caller.kind, caller.id, call.profile, call.session, tool.target
 
         def note(spent_s: float) -> None:
-            new = self._new
-            new.pop(use, None)
-            new[use] = None
+            new, now = self._new, self._clock()
             if len(new) >= _TOGETHER:
                 self._settle()
+                new, self._since = self._new, now
+            new.pop(use, None)
+            new[use] = now
 
         return note
 

@@ -1,4 +1,4 @@
-"""`StraightLine`: the way of prepared calls to one server over the pipe that is open now: sends them, and waits for one that became an ordinary call."""
+"""`StraightLine`: sends prepared calls over the pipe to a server that is open now, and awaits those that became ordinary ones."""
 
 from __future__ import annotations
 

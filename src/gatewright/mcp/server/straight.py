@@ -1,4 +1,4 @@
-"""`StraightWay`: serves tool calls of HTTP sessions that are prepared: from the body to the server's pipe, and from its answer to the client's, in two steps.
+"""`StraightWay`: serves prepared tool calls of HTTP sessions in two steps: body to the server's pipe, and its answer to the client's.
 
 No task, future or coroutine while nobody has to wait. A call that is not prepared, or in any way unusual, is left to the walk before anything
 was done. One to which something unusual happens later becomes an ordinary call (`StraightCall.promote`): a task goes on with
