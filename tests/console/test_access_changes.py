@@ -17,7 +17,8 @@ from gatewright.access.grants import Grant
 from gatewright.audit.records import Actor, Subject
 from gatewright.config import load
 from gatewright.console import access_changes
-from gatewright.console.access_changes import AccessChange, AccessChanges
+from gatewright.console.access_changes import AccessChanges
+from gatewright.console.access_shapes import AccessChange
 from gatewright.console.access_table import AccessTable
 from gatewright.console.config_edits import edit as real
 from gatewright.console.operations import ApiError
@@ -88,6 +89,25 @@ async def test_what_is_saved_holds_at_once_and_is_undone(console: Within) -> Non
     await changes.undo("me")
     assert table.cell("ann", "demo", "add").word == "allow"
     assert changes.undoable("me") == ""
+
+
+async def test_nobody_undoes_another_change_than_the_page_shows(console: Within) -> None:
+    """Whoever is signed in twice may have another page, which is behind."""
+    changes, table = _parts(console)
+    assert changes.undo_of("me") == ""
+    await changes.save(_change(changes, do="deny"), "me")
+    shown = changes.undo_of("me")
+    await changes.save(_change(changes, do="deny", tool="now"), "me")
+    with pytest.raises(ApiError) as caught:
+        await changes.undo("me", shown)
+    assert (caught.value.code, "ann may not use demo/now" in str(caught.value)) == (
+        "conflict",
+        True,
+    )
+    assert [table.cell("ann", "demo", one).word for one in ("add", "now")] == ["deny", "deny"]
+    await changes.undo("me", changes.undo_of("me"))
+    assert [table.cell("ann", "demo", one).word for one in ("add", "now")] == ["deny", "allow"]
+    assert changes.undo_of("me") == ""
 
 
 async def test_the_second_of_two_sees_the_conflict(console: Within) -> None:

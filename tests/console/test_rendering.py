@@ -144,3 +144,31 @@ def test_what_is_to_be_typed_stands_apart(text: str, found: list[tuple[str, bool
 def test_the_id_of_an_element_says_nothing_of_the_text_that_it_is_for() -> None:
     assert element_id("ann") == element_id("ann") != element_id("ann ")
     assert set(element_id('"><script>\ud800')) <= set("0123456789abcdef")
+
+
+@pytest.mark.parametrize(
+    ("says", "called"),
+    [
+        (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36",
+            "Chrome on Linux",
+        ),
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36 Edg/156.0",
+            "Edge on Windows",
+        ),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1 Version/19.0 Mobile/15E148 Safari/604.1",
+            "Safari on iPhone",
+        ),
+        (
+            "Mozilla/5.0 (Windows NT 10.0; rv:150.0) Gecko/20100101 Firefox/150.0",
+            "Firefox on Windows",
+        ),
+        ("curl/8.5.0", "curl/8.5.0"),
+        ("x" * 61, "x" * 60 + "…"),
+        ("", ""),
+    ],
+)
+def test_a_browser_is_called_as_people_call_it(says: str, called: str) -> None:
+    assert rendering.browser(says) == called

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from gatewright.console import recent
-from gatewright.console.access_changes import AccessChange, AccessChanges
+from gatewright.console.access_changes import AccessChanges
+from gatewright.console.access_shapes import AccessChange
 from gatewright.console.operations import ApiError, Download
 from gatewright.console.recent_calls import CallPage, CallsAsked, RecentCalls
 from gatewright.console.turns import AT_ONCE

@@ -66,6 +66,8 @@ def test_what_describes_a_tool_is_left_alone(text: str) -> None:
         ("honest_servers.tsv", False, 0.0, 0.0),
         ("poisoned_fresh.tsv", True, 0.70, 1.0),
         ("honest_fresh.tsv", False, 0.0, 0.0),
+        # How servers that many people use tell a model to go about it.
+        ("honest_usage.tsv", False, 0.0, 0.0),
     ],
 )
 def test_definitions_are_told_apart(file: str, hostile: bool, least: float, most: float) -> None:

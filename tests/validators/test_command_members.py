@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from gatewright.validators import readonly, sandbox
-from gatewright.validators.command_members import are_texts, command_lines, continued_lines
+from gatewright.validators.command_members import (
+    are_texts,
+    command_lines,
+    continued_lines,
+    folders_of,
+)
 from gatewright.validators.registry import Checks, checks_for
 
 READONLY = readonly.prepare({}, "run_command")
@@ -22,6 +27,19 @@ INSPECT = sandbox.prepare({"allow": ["inspect"]})
         ({"command": "ls", "args": " "}, {"command"}, [("command", "ls")]),
         ({"command": "ls", "args": [1]}, {"command"}, [("command", "ls")]),
         ({"command": [], "args": ["a"]}, set(), []),
+        (
+            {"command": ["ls"], "args": "-l a"},
+            {"command"},
+            [("command", ["ls"]), ("command", ["ls", "-l", "a"])],
+        ),
+        ({"commands": ["ls", "pwd"]}, {"commands"}, [("commands", "ls"), ("commands", "pwd")]),
+        (
+            {"commands": [["ls", "-l"], "pwd"]},
+            {"commands"},
+            [("commands", ["ls", "-l"]), ("commands", "pwd")],
+        ),
+        ({"commands": ["ls", 5]}, set(), [("commands", "ls")]),
+        ({"command": "ls", "options": {"a": 1}}, {"command"}, [("command", "ls")]),
         ({"args": ["a"]}, set(), []),
     ],
 )
@@ -47,6 +65,10 @@ WRITING = [
     {"cmd": "git", "arguments": ["push"]},
     {"program": "rm", "args": ["f"]},
     {"steps": [{"command": "sort", "flags": ["-o", "a", "b"]}]},
+    {"command": ["find", "."], "args": "-delete"},
+    {"commands": ["ls", "rm -rf x"]},
+    {"commands": [["ls"], ["touch", "x"]]},
+    {"commands": ["touch x", 5]},
 ]
 
 
@@ -84,3 +106,50 @@ def test_many_spellings_of_commands_and_arguments_make_few_lines(name: str, valu
     assert isinstance(checks, Checks)
     assert checks.objection({"c_md": "ls", "a_rgs": value}) is None
     assert checks.objection(found) is not None
+
+
+def test_folders_beside_a_command_are_told_once_each() -> None:
+    assert folders_of({"cwd": "a", "work_dir": "b", "dir": "a", "directory": 1, "x": "c"}) == [
+        "a",
+        "b",
+    ]
+    assert folders_of({"cwd": ""}) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "folder", "passes"),
+    [
+        ("cat shadow", "/etc", False),
+        ("cat shadow", "/home/u/proj", True),
+        ("cat id_rsa", "/home/u/.ssh", False),
+        ("cat config", "/home/u/.kube", False),
+        ("cat a.txt", "/data/job", True),
+        ("cat a.txt", "packages/a", True),
+        ("grep -r key .", "/root", False),
+        (["cat", "shadow"], "/etc", False),
+    ],
+)
+@pytest.mark.parametrize("options", [{"allow": ["inspect"]}, {}, {"mode": "deny-list"}], ids=str)
+def test_a_line_is_judged_in_the_folder_beside_it(line: Any, folder: str, passes: bool, options: dict[str, Any]) -> None:  # fmt: skip
+    """MGP-4.5-1"""
+    validator = sandbox.prepare(options)
+    for name in ("cwd", "workDir", "working_directory"):
+        found = [
+            validator.judge(one) for _, one in validator.parts({"command": line, name: folder})
+        ]
+        assert (found == [None] * len(found)) is passes, (name, found)
+
+
+def test_every_folder_that_is_named_counts_and_many_are_too_many() -> None:
+    found: dict[str, Any] = {"command": "cat shadow", "cwd": ".", "dir": "/etc"}
+    assert any(INSPECT.judge(one) for _, one in INSPECT.parts(found))
+    found = {"command": "ls"} | {"c" + "_" * at + "wd": f"f{at}" for at in range(1, 20)}
+    assert any(INSPECT.judge(one) for _, one in INSPECT.parts(found))
+
+
+@pytest.mark.parametrize(("folder", "written"), [("/srv/x", True), ("/tmp/x", True), ("..", False), ("/usr/lib/x", False), ("~", False)])  # fmt: skip
+def test_what_writes_does_so_in_its_folder(folder: str, written: bool) -> None:
+    develop = sandbox.prepare({"allow": ["develop"]})
+    line = next(one for _, one in develop.parts({"command": "rm -rf build", "cwd": folder}))
+    assert (develop.judge(line) is None) is written
+    assert develop.cost(line) > develop.cost("rm -rf build")

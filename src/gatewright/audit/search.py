@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,17 +17,22 @@ import msgspec
 
 from gatewright.audit.chain import BrokenChainError, Link, read_link
 from gatewright.audit.rows import Query, Rows, open_rows_to_read
+from gatewright.audit.search_facts import admits, facts_of, seq_of
 from gatewright.audit.search_index import BITS, FACTS, SIZE, Block, Wanted
 from gatewright.audit.segments import lines_from
 from gatewright.storage.errors import StoreError
 from gatewright.storage.sqlite import Database, DatabaseError
 
-__all__ = ["AuditSearch", "Counted", "Found", "Opened", "admits"]
+__all__ = ["AuditSearch", "Counted", "Found", "Opened"]
 
-_BLOCKS = 512
+_BLOCKS = 2048
 """At most in memory, eight million records; what is older, only the command searches."""
+_FILL_S = 0.03
+"""So long the index is filled before a search has its turn."""
 _TRACE = 500
-"""Records of one trace, at most."""
+"""Records of one trace that are looked at together: it is agents that name traces, and one may have given all its calls the same."""
+
+_EVERYTHING = Wanted()
 
 _RULE = "coalesce(json_extract(record, '$.decision.reason'), json_extract(record, '$.details.reason'), json_extract(record, '$.details.access'))"
 _COLUMNS = (
@@ -84,6 +89,8 @@ class AuditSearch:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._blocks: dict[int, Block] = {}
+        self._took = 0.0
+        """Seconds that the last block took to be read in: so long it takes to read another one."""
 
     def search(
         self,
@@ -167,22 +174,42 @@ class AuditSearch:
         return counts.most_common(most)
 
     def fill(self) -> bool:
-        """Read one more part of the trail into the index; whether there is more to read. Raises `StoreError`."""
+        """Read some more of the trail into the index; whether there was something to read. Raises `StoreError`."""
+        ends = self._monotonic() + _FILL_S
         with self._lock, self._reading() as look:
-            missing = next((one for one in look.blocks(None) if one not in self._blocks), None)
-            if missing is None:
-                return False
-            return self._block(look, missing, None) is not None
+            missing = [one for one in look.blocks(None) if one not in self._blocks]
+            for number in missing:
+                if self._block(look, number, None) is None:
+                    return False
+                if self._monotonic() > ends:  # searches wait for it meanwhile
+                    break
+            return bool(missing)
 
-    def of_trace(self, trace: str) -> list[bytes]:
-        """The records of one trace, oldest first. Raises `StoreError`."""
+    def of_trace(
+        self,
+        trace: str,
+        wanted: Wanted = _EVERYTHING,
+        *,
+        before: int | None = None,
+        most: int = _TRACE,
+        oldest: bool = True,
+    ) -> Found:
+        """The records of one trace that fit, in the order and from the place of a `search`. Raises `StoreError`."""
         with self._reading() as look:
-            return look.of_trace(trace)
+            place = {"after" if oldest else "before": before}
+            lines = look.of_trace(trace, newest_first=not oldest, **place)
+        found: list[bytes] = []
+        for line in filter(partial(admits, wanted), lines):
+            if len(found) == most:
+                return Found(found, seq_of(found[-1]))
+            found.append(line)
+        more = len(lines) == _TRACE
+        return Found(found, seq_of(lines[-1]) if more else None, unsearched=more)
 
     def opened(self, seq: int) -> Opened | None:
         """One record, whose hash and place behind the one before it are proven anew; None where it is not there. Raises `StoreError`."""
         with self._reading() as look:
-            lines = {_seq_of(line): line for line in look.lines([seq - 1, seq])}
+            lines = {seq_of(line): line for line in look.lines([seq - 1, seq])}
         line = lines.get(seq)
         if line is None:
             return None
@@ -203,17 +230,19 @@ class AuditSearch:
         `ends`."""
         block = self._blocks.get(number)
         if block is None:
-            late = ends is not None and self._monotonic() > ends
+            late = ends is not None and self._monotonic() + self._took > ends
             if (late and number != look.head) or len(self._blocks) >= _BLOCKS:
                 return None
             block = Block(number << BITS)
             self._blocks[number] = block
         if block.last < min(look.last, block.first + SIZE - 1):
+            is_new, begin = block.last < block.first, self._monotonic()
             try:
                 look.read_into(block)
             except BaseException:
                 self._blocks.pop(number, None)  # half of it would be taken for all
                 raise
+            self._took = self._monotonic() - begin if is_new else self._took
         return block
 
 
@@ -274,7 +303,7 @@ class _Look:
             block.add(seqs, [0 if one is None else one for one in times], facts)
         new = [seq for seq in self._tail if block.last < seq <= end]
         if new:
-            told = [_facts_of(self._tail[seq]) for seq in new]
+            told = [facts_of(self._tail[seq]) for seq in new]
             block.add(
                 new,
                 [one[0] for one in told],
@@ -290,18 +319,18 @@ class _Look:
         known = {**dict(rows), **self._tail}
         return [known[seq] for seq in seqs if seq in known]
 
-    def of_trace(self, trace: str) -> list[bytes]:
-        """All of one trace, oldest first."""
+    def of_trace(self, trace: str, **place: Any) -> list[bytes]:
+        """Some of one trace, from a place on."""
         rows = Rows(self._opened())
         rows.show_also([*self._tail.values()], self.last)
-        return [*rows.find(Query(trace_id=trace, newest_first=False, limit=_TRACE))]
+        return [*rows.find(Query(trace_id=trace, limit=_TRACE, **place))]
 
     def first_time(self) -> int | None:
         """The time of the first record that is in the rows."""
         row = self._execute(
             "SELECT CAST(record AS BLOB) FROM records WHERE seq = ?", (self.first,)
         ).fetchone()
-        return None if row is None else _facts_of(row[0])[0]
+        return None if row is None else facts_of(row[0])[0]
 
     def _execute(self, statement: str, values: Sequence[Any]) -> Any:
         return self._opened().execute(statement, tuple(values))
@@ -310,15 +339,6 @@ class _Look:
         if self._database is None:
             raise RuntimeError("it is looked at inside `with` alone")
         return self._database
-
-
-def admits(wanted: Wanted, line: bytes) -> bool:
-    """Whether one record fits."""
-    time, values = _facts_of(line)
-    within = (wanted.since is None or wanted.since <= time) and (
-        wanted.until is None or time < wanted.until
-    )
-    return within and all(values[FACTS.index(name)] == said for name, said in wanted.facts.items())
 
 
 def _within(block: Block, wanted: Wanted, before: int | None, oldest: bool) -> Iterator[int]:
@@ -341,45 +361,6 @@ def _edge(block: int, before: int | None, oldest: bool) -> int:
         return max((block << BITS) - 1, before or 0)
     end = (block + 1) << BITS
     return end if before is None else min(end, before)
-
-
-class _Line(msgspec.Struct):
-    time: str
-    event_type: str
-    outcome: str
-    seq: int = 0
-    actor: Mapping[str, Any] = {}
-    target: Mapping[str, Any] = {}
-    decision: Mapping[str, Any] = {}
-    details: Mapping[str, Any] = {}
-
-
-_line = msgspec.json.Decoder(_Line)
-
-
-def _facts_of(line: bytes) -> tuple[int, tuple[str | None, ...]]:
-    """The time of a record in milliseconds, and the values of `FACTS`, as `_PIECE` has them of a row."""
-    one = _line.decode(line)
-    rules: Iterable[Any] = (
-        one.decision.get("reason"),
-        one.details.get("reason"),
-        one.details.get("access"),
-    )
-    rule = next((said for said in rules if said is not None), None)
-    target = one.target
-    return round(datetime.fromisoformat(one.time).timestamp() * 1000), (
-        one.actor.get("id"),
-        target.get("server_id"),
-        target.get("tool_name"),
-        one.event_type,
-        one.outcome,
-        one.decision.get("gate"),
-        None if rule is None else str(rule),
-    )
-
-
-def _seq_of(line: bytes) -> int:
-    return _line.decode(line).seq
 
 
 def _standing(

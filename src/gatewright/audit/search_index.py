@@ -1,14 +1,14 @@
-"""Bitmap index in memory of up to 16,384 audit records: finds by agent, tool, outcome, rule, …; counts by value and time slice.
+"""Bitmap index in memory of up to 4,096 audit records: finds by agent, tool, outcome, rule, …; counts by value and time slice.
 
 Theory. A search in an index of SQLite is quick where the first column is known, and reads everything where it is not; and a histogram
-over time has to look at every record that fits. A bitmap for each value answers both with a few operations on integers of 16,384 bits,
+over time has to look at every record that fits. A bitmap for each value answers both with a few operations on integers of 4,096 bits,
 whatever the combination. The values of a trail are few (agents, tools), so that the bitmaps of a million records take some 20 MB.
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import TypeAlias
@@ -17,8 +17,9 @@ import msgspec
 
 __all__ = ["BITS", "FACTS", "SIZE", "Block", "Wanted"]
 
-BITS = 14
+BITS = 12
 SIZE = 1 << BITS
+"""So many are read in some hundredths of a second: a search that finds the index empty reads one block in any case."""
 FACTS = ("agent", "server", "tool", "kind", "outcome", "gate", "rule")
 """What a record can be found by, besides its time and its trace."""
 _SPARSE = SIZE >> 4
@@ -90,11 +91,16 @@ class Block:
         """How many of these records fall between one edge and the next; of a clock that went back, each counts as not
         earlier than the one before it."""
         times = self._times if self._ordered else array("q", accumulate(self._times, max))
-        cuts = [bisect_left(times, one) for one in edges]
-        return [
-            (found >> low & (1 << high - low) - 1).bit_count() if high > low else 0
-            for low, high in pairwise(cuts)
-        ]
+        counts = [0] * (len(edges) - 1)
+        if not times:
+            return counts
+        # Of a long time a block is in one slice, or in few.
+        first = max(0, bisect_right(edges, times[0]) - 1)
+        last = min(len(counts), bisect_right(edges, times[-1]))
+        cuts = [bisect_left(times, one) for one in edges[first : last + 1]]
+        for at, (low, high) in enumerate(pairwise(cuts), first):
+            counts[at] = (found >> low & (1 << high - low) - 1).bit_count()
+        return counts
 
     @property
     def begins(self) -> int | None:

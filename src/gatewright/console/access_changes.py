@@ -13,10 +13,9 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from gatewright.access.authority import Authority
 from gatewright.access.grants import EVERYBODY, Grant, Key
@@ -26,13 +25,14 @@ from gatewright.audit.rows import Query
 from gatewright.config import SettingsError
 from gatewright.config.edit import editing
 from gatewright.config.model import Grant as Written
+from gatewright.console.access_shapes import AccessChange
 from gatewright.console.definition_diff import line_difference
 from gatewright.console.grants_file import GrantsFile, files_of, key_of, members, removed
 from gatewright.console.operations import ApiError
 from gatewright.feature import Ground
 from gatewright.timestamps import TYPED, as_recorded, as_shown, moment_of
 
-__all__ = ["AccessChange", "AccessChanges", "Effect", "Planned", "Replayed"]
+__all__ = ["AccessChanges", "Effect", "Planned", "Replayed"]
 
 _DAYS = 7
 _DAY_S = 86_400.0
@@ -44,27 +44,6 @@ _A_STEP, _REST_S = 500, 0.002
 """Records that are read at a time, and the rest behind that: calls come first."""
 _PLANS = 5
 """Plans that may wait for one another."""
-
-
-class AccessChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to hold for an agent on a tool, or on a whole server where none is named."""
-
-    agent: Annotated[str, Meta(min_length=1, max_length=256)]
-    server: Annotated[str, Meta(min_length=1, max_length=256)]
-    tool: Annotated[str, Meta(max_length=256)] = ""
-    do: Literal["allow", "deny", "revoke"] = "allow"
-    """`revoke` takes back what was said about exactly this, wherever it stands."""
-    why: Annotated[str, Meta(max_length=2000)] = ""
-    """The justification, which the record repeats; a change needs one."""
-    expires: Annotated[str, Meta(max_length=64)] = ""
-    """`12h` or `30d` from now, or a date; never where it is left out."""
-    version: Annotated[str, Meta(max_length=64)] = ""
-    """That of the table that was looked at; to save needs it."""
-
-    @property
-    def key(self) -> Key:
-        """What a word is about."""
-        return self.agent, self.server, self.tool or None
 
 
 class Effect(msgspec.Struct, frozen=True):
@@ -159,6 +138,10 @@ class AccessChanges:
         found = self._undo.get(person)
         return found.words if found is not None and found.version == self.version else ""
 
+    def undo_of(self, person: str) -> str:
+        """What tells that change from others."""
+        return self._undo[person].version if self.undoable(person) else ""
+
     async def plan(self, change: AccessChange) -> Planned:
         """What it would do. Raises `ApiError`, `StoreError`."""
         if self._plans >= _PLANS:
@@ -183,9 +166,10 @@ class AccessChanges:
             )
         return await self._alone(self._save(change, by))
 
-    async def undo(self, by: str) -> str:
-        """Take this person's last change back, where nobody has changed anything since. Raises `ApiError`, `StoreError`, `Unrecorded`."""
-        return await self._alone(self._take_back(by))
+    async def undo(self, by: str, of: str = "") -> str:
+        """Take this person's last change back, where nobody has changed anything since, and it is the one (`undo_of`) that is named,
+        where one is. Raises `ApiError`, `StoreError`, `Unrecorded`."""
+        return await self._alone(self._take_back(by, of))
 
     async def _alone(self, work: Coroutine[Any, Any, str]) -> str:
         """One change at a time, to its end also where whoever asked has gone: half of one would open what the file denies."""
@@ -212,7 +196,7 @@ class AccessChanges:
         except Exception:
             await self._file.put_back(gone)
             raise
-        words = _words(change)
+        words = change.words
         # What the file says comes into force when it is read again: the version that will be then is what undoing needs.
         self._undo[by] = _Undo(
             version=self._version(without=plan.unwrite),
@@ -223,10 +207,16 @@ class AccessChanges:
         )
         return words
 
-    async def _take_back(self, by: str) -> str:
+    async def _take_back(self, by: str, of: str) -> str:
         found = self._undo.get(by)
         if found is None:
             raise ApiError(409, "nothing", "there is nothing to undo")
+        if of not in (
+            "",
+            found.version,
+        ):  # whoever is signed in twice has another page that shows the one before
+            said = f"your last change is another one by now: {found.words}"
+            raise ApiError(409, "conflict", said, "look at it again")
         self._check_version(found.version)
         after, why = self._version(more=found.written), f"undone: {found.words}"
         # A failure behind this leaves a word that denies, and none that opens.
@@ -388,11 +378,3 @@ def _spelled(one: Grant) -> str:
     why = f": {one.justification}" if one.justification else ""
     verb = "may use" if one.permission == "allow" else "may not use"
     return f"{one.agent} {verb} {what}{until}, issued by {one.granted_by}{why}"
-
-
-def _words(change: AccessChange) -> str:
-    what = f"{change.server}/{change.tool}" if change.tool else change.server
-    verb = {"allow": "may use", "deny": "may not use"}.get(change.do)
-    if verb is None:
-        return f"what was said of {change.agent} on {what} is taken back"
-    return f"{change.agent} {verb} {what}"

@@ -14,7 +14,7 @@ from gatewright.audit.formats import Format, heading, writer
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.records import Actor
 from gatewright.audit.rows import Query
-from gatewright.audit.search import admits
+from gatewright.audit.search_facts import admits
 from gatewright.audit.search_index import Wanted
 from gatewright.console.audit_query import AuditQuery, recorded, url_of, wanted_of
 from gatewright.console.operations import ApiError, Asking, Download

@@ -22,6 +22,7 @@ from gatewright.secret_scanning.escape_invisible import is_seen, is_unseen, spel
 __all__ = [
     "FOLD_CHARS",
     "arguments",
+    "browser",
     "curl",
     "duration",
     "element_id",
@@ -42,6 +43,24 @@ _MARKS, _PIECE = 200, 64
 """Marks of one text at most; characters that are looked at together."""
 _SHORT_CHARS = 240
 """The most that stands in one line of a list."""
+_AGENT_CHARS = 60
+_BROWSERS = {
+    "Edg/": "Edge",
+    "OPR/": "Opera",
+    "Firefox/": "Firefox",
+    "HeadlessChrome/": "Chrome without a window",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+}
+"""The first that fits: most of them call themselves by the names of others as well."""
+_SYSTEMS = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Mac OS X": "macOS",
+    "Linux": "Linux",
+}
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
@@ -203,6 +222,15 @@ def curl(call: str, base: str) -> str:
     return f"{line} {shlex.quote(base + path)}"
 
 
+def browser(user_agent: str) -> str:
+    """A browser as people call it, and its system, out of what it says of itself; the beginning of that where it is none of those."""
+    name = next((one for mark, one in _BROWSERS.items() if mark in user_agent), "")
+    system = next((one for mark, one in _SYSTEMS.items() if mark in user_agent), "")
+    if not name:
+        return user_agent if len(user_agent) <= _AGENT_CHARS else f"{user_agent[:_AGENT_CHARS]}…"
+    return f"{name} on {system}" if system else name
+
+
 def pieces(text: str) -> list[tuple[str, bool]]:
     """A sentence, with whether each piece of it stood between backticks and is to be typed."""
     found = [(piece, number % 2 == 1) for number, piece in enumerate(text.split("`"))]
@@ -227,6 +255,7 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
         took=took,
         curl=curl,
         pieces=pieces,
+        browser=browser,
         spelled=spelled,
         when=lambda moment: when(moment, clock()),
         since=lambda moment: since(moment, clock()),

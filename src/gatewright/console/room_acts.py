@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gatewright.console.operations import ApiError
+from gatewright.console.room_seats import params_of
 from gatewright.console.room_shapes import RoomDecision, RoomStop, Stopped
 from gatewright.identity.keys import KeyStore
 from gatewright.rooms.participant_changes import ParticipantAdmin
@@ -25,6 +26,10 @@ async def decide(me: Participant, given: RoomDecision, orchestrator: str) -> Non
     """Approve, by the orchestrator where one of this name is in the room, whose rules learn of it; or reject. Raises `ApiError`."""
     if given.do == "reject" and not given.reason.strip():
         raise ApiError(422, "no_reason", "a rejection needs a reason", "say why, in a sentence")
+    found = me.proposals.find(given.proposal)
+    if given.do == "approve" and found is not None and params_of(found)[1]:
+        said = "what it asks for is too long to be shown here, and nobody agrees to what they cannot look at"
+        raise ApiError(409, "not_shown", said, "reject it, and have it proposed in smaller parts")
     try:
         if given.do == "reject":
             me.decline(given.proposal, given.reason)

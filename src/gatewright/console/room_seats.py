@@ -21,11 +21,12 @@ from gatewright.rooms.participants.proposals import Proposal
 from gatewright.rooms.participants.tool_responder import Tools
 from gatewright.rooms.policy import Identity
 
-__all__ = ["Line", "ProposalCard", "RoomSeat", "RoomSeats"]
+__all__ = ["Line", "ProposalCard", "RoomSeat", "RoomSeats", "params_of"]
 
 _KEPT = 300
 """Messages of a room that somebody who sits there can look back at."""
-_CHARS, _PARAMS_CHARS = 2_000, 8_192
+_CHARS, _PARAMS_CHARS = 2_000, 16_384
+"""Of a message, and of what a proposal asks for: a page shows no more of one text."""
 _UNUSED_S = 120.0
 """After so long without a page that asks, a place is given up."""
 _LOOK_S = 30.0
@@ -49,6 +50,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     about: str
     """The message that it is about."""
+    by_gateway: bool = False
+    """Whether the gateway itself said it. Anybody else may write the same words."""
 
 
 class ProposalCard(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +62,9 @@ class ProposalCard(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     method: str
     params: str
-    """JSON text."""
+    """JSON text; its beginning where it is too long to be shown."""
+    unseen: int
+    """How many characters of it are not shown: whoever decides here agrees to nothing that nobody can look at."""
     status: str
     decided_by: str
     reason: str
@@ -87,6 +92,7 @@ class RoomSeat:
         self.used = 0.0
         self.lost = False
         self._told = told
+        self._hub = hub
         self._inside = Inside(
             hub,
             topic=topic,
@@ -116,15 +122,17 @@ class RoomSeat:
             lines = about.get(one.id, [])
             yield _card(
                 one,
-                [line.text for line in lines if line.text.startswith(_DRY_RUN)],
-                [line for line in lines if not line.text.startswith(_DRY_RUN)],
+                [line.text for line in lines if _is_verdict(line)],
+                [line for line in lines if not _is_verdict(line)],
             )
 
     def _closed(self) -> None:
         self.lost = True
 
     def _heard(self, heard: Heard) -> None:
-        line = _line(heard)
+        # As it was said: whoever has the name later may be somebody else.
+        who = self._hub.identity(self.topic, heard.envelope.sender)
+        line = _line(heard, by_gateway=who is not None and who.way == "gateway")
         if line is not None:
             self.talk.append(line)
         self._told()
@@ -208,7 +216,11 @@ class RoomSeats:
                 seat.leave(self._hub)
 
 
-def _line(heard: Heard) -> Line | None:
+def _is_verdict(line: Line) -> bool:
+    return line.by_gateway and line.text.startswith(_DRY_RUN)
+
+
+def _line(heard: Heard, *, by_gateway: bool) -> Line | None:
     envelope, content = heard.envelope, heard.content
     what, text = "system", ""
     if isinstance(content, Chat):
@@ -231,9 +243,15 @@ def _line(heard: Heard) -> Line | None:
         sender=envelope.sender,
         time=envelope.ts or "",
         what=what,
-        text=text[:_CHARS],
+        text=_short(text),
         about=envelope.correlation_id or "",
+        by_gateway=by_gateway,
     )
+
+
+def _short(text: str) -> str:
+    more = len(text) - _CHARS
+    return text if more <= 0 else f"{text[:_CHARS]}… ({more:,} more characters are not shown)"
 
 
 def _system(said: Said) -> str:
@@ -255,13 +273,21 @@ def _json(value: Any) -> str:
     return jsonrpc.encode(value).decode("utf-8", "replace")
 
 
+def params_of(one: Proposal) -> tuple[str, int]:
+    """What a proposal asks for, JSON text, as far as it is shown, and how many characters are not."""
+    text = _json(one.operation.params)
+    return text[:_PARAMS_CHARS], max(0, len(text) - _PARAMS_CHARS)
+
+
 def _card(one: Proposal, verdicts: Sequence[str], said: Sequence[Line]) -> ProposalCard:
+    params, unseen = params_of(one)
     return ProposalCard(
         id=one.id,
         proposer=one.proposer,
         target=one.target or "",
         method=one.operation.method,
-        params=_json(one.operation.params)[:_PARAMS_CHARS],
+        params=params,
+        unseen=unseen,
         status=one.status,
         decided_by=one.decided_by or "",
         reason=one.reason,

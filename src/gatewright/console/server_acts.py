@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import msgspec
@@ -78,7 +79,11 @@ class Acts:
             "reason": "operator_request",
             "timeout_ms": given.drain_seconds * 1000,
         }
-        found = await self._calls.ask(person, SHUTDOWN, params)
+        target, event = Subject(server_id=server), "dev.gatewright.server.drain"
+        # The method knows reasons of its own, and nobody's words.
+        why = recorded(self._ground.audit, person.id, event, target, given.reason)
+        with why if given.reason.strip() else nullcontext():
+            found = await self._calls.ask(person, SHUTDOWN, params)
         pending = found.get("pending_requests", 0)
         more = f"; {found['note']}" if found.get("note") else ""
         return Acted(id=server, state="draining", note=f"{pending} calls in flight{more}")

@@ -39,6 +39,7 @@ KINDS: Mapping[str, str] = {
     "dev.gatewright.server.started": "started by an operator",
     "dev.gatewright.server.restarted": "restarted by an operator",
     "dev.gatewright.server.stopped": "stopped by an operator",
+    "dev.gatewright.server.drain": "to be drained",
     "dev.gatewright.server.shutdown": "drained by an operator",
     "dev.gatewright.server.enabled": "enabled in mgp.toml",
     "dev.gatewright.server.disabled": "disabled in mgp.toml",

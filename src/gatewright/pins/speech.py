@@ -16,7 +16,7 @@ from gatewright.patterns import IGNORECASE, Pattern, words_of
 from gatewright.pins.advice import without_advice
 from gatewright.pins.signals import DYNAMIC, MEMORY, Group, Kind, Signal, any_of, compiled, load
 
-__all__ = ["Finding", "Said", "findings"]
+__all__ = ["Finding", "Said", "findings", "prepare"]
 
 _ENDS = Pattern(r"(?:[.!?]+[)\]'\"`*]*\s)|[\x{3002}\x{ff01}\x{ff1f}\x{964}\x{61f}]")
 _LATIN = Pattern(r"[0-9A-Za-z_]+")
@@ -70,6 +70,14 @@ def findings(
                 found.pop(other, None)
             found.pop(next((other for other in one.signal.covers_one if other in found), ""), None)
     return list(found.values())
+
+
+def prepare() -> None:
+    """Load the signals and compile what is looked for: once in a process, a tenth of a second or two, of which RE2 keeps Python's global
+    lock for some hundredths."""
+    _phrase_set("definitions")
+    _group_sets("definitions")
+    findings([Said("Say it.")], ["text"], "say")
 
 
 # -- phrases ------------------------------------------------------------------------------------------
@@ -242,7 +250,11 @@ class _Sentence:
         known = load(self._own.of).groups[group]
         if self._groups is not None and not known.late and group not in self._groups:
             return ""
-        places = (_short(one.group()) for one in compiled(known.pattern()).finditer(self._text))
+        found = (_short(one.group()) for one in compiled(known.pattern()).finditer(self._text))
+        # `id` is a command, and what most parameters are called.
+        places = (
+            one for one in found if one[:1] != "`" or one.strip("`").casefold() not in self._own.all
+        )
         if known.declared and not self._named and not declared:
             places = (one for one in places if not self._own.declares(one))
         return next((one for one in places if one), "")

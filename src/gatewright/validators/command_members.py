@@ -12,11 +12,15 @@ from typing import Any
 from gatewright.schemas.json_strings import Place
 from gatewright.validators.shell_syntax import MAX_BYTES
 
-__all__ = ["are_texts", "command_lines", "continued_lines"]
+__all__ = ["COMMANDS", "are_texts", "command_lines", "continued_lines", "folders_of"]
 
-_COMMANDS = frozenset(
+COMMANDS = frozenset(
     "command cmd commandline commands cmdline shell script exec execute run program executable binary argv".split()
 )
+"""What members are called that hold a command, in plain small letters."""
+_SEVERAL = frozenset({"commands"})
+"""Of these each text in a list is a line of its own."""
+_FOLDERS = frozenset("cwd workdir workingdir workingdirectory directory dir".split())
 _ARGUMENTS = frozenset("args argv arguments params parameters options flags".split())
 
 _MOST = 16
@@ -30,19 +34,28 @@ def command_lines(found: dict[str, Any]) -> tuple[set[str], list[tuple[str, Any]
 
     A list of arguments beside a command continues it. A text beside it may do so, or be one argument: it makes a further line.
     """
-    commands = [name for name in found if _plain(name) in _COMMANDS and _is_line(found[name])]
+    commands = [(name, one) for name in found for one in _said(name, found[name])]
     if not commands:
         return set(), []
-    beside = [name for name in found if _plain(name) in _ARGUMENTS and name not in commands]
-    lists = [name for name in beside if are_texts(found[name])]
+    taken = {name for name, _ in commands if _is_line(found[name]) or all(map(_is_line, found[name]))}  # fmt: skip
+    beside = {
+        name: found[name] for name in found if name not in taken and _plain(name) in _ARGUMENTS
+    }
+    lists = [name for name, one in beside.items() if are_texts(one)]
+    texts = [one for one in beside.values() if isinstance(one, str) and one.strip()]
     more = [text for name in lists for text in found[name]]
-    # Each command is judged with each text: many spellings of both would make more lines than anybody judges in time.
-    if len(commands) * len(beside) > _MOST:
-        return {*commands, *lists}, [(commands[0], _TOO_LONG)]
-    lines = [(name, _continued(found[name], more)) for name in commands]
-    texts = [found[name] for name in beside if isinstance(found[name], str) and found[name].strip()]
-    lines += [(name, f"{found[name]} {one}") for name in commands if isinstance(found[name], str) for one in texts]  # fmt: skip
-    return {*commands, *lists}, lines
+    # Each command is judged with each text, and in each folder: many spellings of both would make more lines than anybody judges in time.
+    if len(commands) * (len(lists) + len(texts) + len(folders_of(found))) > _MOST:
+        return {*taken, *lists}, [(commands[0][0], _TOO_LONG)]
+    lines = [(name, _continued(one, more)) for name, one in commands]
+    lines += [(name, f"{one} {text}" if isinstance(one, str) else [*one, *text.split()]) for name, one in commands for text in texts]  # fmt: skip
+    return {*taken, *lists}, lines
+
+
+def folders_of(found: dict[str, Any]) -> list[str]:
+    """Where the commands of one object run, by each of its members that says it."""
+    said = dict.fromkeys(found[name] for name in found if _plain(name) in _FOLDERS and isinstance(found[name], str))  # fmt: skip
+    return [one for one in said if one]
 
 
 def continued_lines(arguments: Any) -> Iterator[tuple[Place, Any]]:
@@ -61,6 +74,16 @@ def continued_lines(arguments: Any) -> Iterator[tuple[Place, Any]]:
 def are_texts(value: Any) -> bool:
     """Whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _said(name: str, value: Any) -> list[Any]:
+    """The lines, or lists of words, that a member holds."""
+    plain = _plain(name)
+    if plain not in COMMANDS:
+        return []
+    if plain in _SEVERAL and isinstance(value, list):
+        return [one for one in value if _is_line(one)]
+    return [value] if _is_line(value) else []
 
 
 def _continued(command: Any, more: list[str]) -> Any:

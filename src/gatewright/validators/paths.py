@@ -17,7 +17,6 @@ import errno
 import os
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -29,6 +28,7 @@ from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.secret_scanning.invisible import hidden
 from gatewright.validators.options import BadOptions, read_options
+from gatewright.validators.shell_jokers import may_name
 
 __all__ = [
     "Options",
@@ -338,7 +338,7 @@ def _climbs(path: str) -> bool:
 
 def _expanded(path: str) -> str:
     """A path with two dots for each name that some expand to them."""
-    names = (".." if _WILD.begins(n) and fnmatchcase("..", n) else n for n in path.split("/"))
+    names = (".." if _WILD.begins(n) and may_name(n, ("..",)) else n for n in path.split("/"))
     return "/".join(names) if may_climb(path) else path
 
 

@@ -18,7 +18,7 @@ from gatewright.patterns import DOTALL, IGNORECASE, Pattern, words_of
 from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
-from gatewright.validators.command_members import continued_lines
+from gatewright.validators.command_members import COMMANDS, continued_lines
 from gatewright.validators.database_clients import CLIENTS
 from gatewright.validators.options import BadOptions, read_options
 from gatewright.validators.shell.modes import Asked, Asking, reading_line
@@ -69,7 +69,8 @@ _HTTP_WRITING = frozenset(
     "acl baseline-control bind checkin checkout connect label link mkactivity mkcalendar mkcol mkredirectref "
     "mkworkspace orderpatch proppatch rebind unbind uncheckout unlink updateredirectref version-control".split()
 )
-_COMMAND_KEYS = frozenset("command cmd commandline shell script exec argv cmdline".split())
+_COMMAND_KEYS = COMMANDS - {"execute", "run", "program", "executable", "binary"}
+"""The others are words of many tools as well."""
 _WRITE_MODE = Pattern(r"[rwaxbt+U]*[wax+][rwaxbt+U]*")
 
 _SAY = {
@@ -313,7 +314,7 @@ _FIRST_WORD = re2.compile(r"(?s)\s*([^\s;&|<>()]+)(.?)")
 """The word with which a line begins, and whether something follows."""
 _OF_SQL = frozenset("exec open reset set".split())
 """Words of a shell with which a statement may begin as well: they are read as the latter."""
-_STARTS = Pattern(r"(?:[A-Za-z_]\w*=\S*|for|if|while|\[)", DOTALL)
+_STARTS = Pattern(r"(?:[A-Za-z_]\w*=\S*|for|if|while|\[\[?)", DOTALL)
 """How a line of a shell begins that names no program."""
 
 

@@ -20,10 +20,11 @@ import msgspec
 from gatewright.patterns import Pattern
 from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
-from gatewright.validators.command_members import are_texts, command_lines
+from gatewright.validators.command_members import are_texts, command_lines, folders_of
 from gatewright.validators.options import read_options
 from gatewright.validators.shell.line import Line
 from gatewright.validators.shell.modes import Denying, denying_line
+from gatewright.validators.shell.places import HERE, Path, workspace
 from gatewright.validators.shell.reading import Reader
 from gatewright.validators.shell.table import Table
 from gatewright.validators.shell.watching import Seen, Watched
@@ -33,7 +34,7 @@ from gatewright.validators.shell_lists import Step, read_list
 from gatewright.validators.shell_strict import SENTENCES, strict, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
 
-__all__ = ["Options", "Sandbox", "Value", "prepare"]
+__all__ = ["Options", "Placed", "Sandbox", "Value", "prepare"]
 
 Mode = Literal["allow-list", "deny-list", "strict"]
 Allowed = Literal["inspect", "develop", "reads", "network", "environment", "endless"]
@@ -77,9 +78,6 @@ _SAY = {
     "secrets": "shows secrets",
     "metadata": "asks for a cloud's metadata, which hold credentials",
     "changes_host": "changes the host or what is allowed on it",
-    "changes_shell": "changes the shell itself; set what a command needs before it (`NAME=value command`)",
-    "runs_agents": "starts another agent, or changes what one may do",
-    "destroys": "starts a program that can destroy what is kept elsewhere",
     "leading_dash": "begins like an option; send a value",
 }
 
@@ -112,11 +110,18 @@ class Sandbox:
             return strict(value)
         if self._options.value and isinstance(value, str):
             value = Value(value)
-        rule = _value_rule(value) if isinstance(value, Value) else self._rule(value)
+        if isinstance(value, Value):
+            rule = _value_rule(value)
+        elif isinstance(value, Placed):
+            rule = self._rule(value.line, workspace(value.folder))
+        else:
+            rule = self._rule(value)
         return None if rule is None else Objection("", rule, _sentence(rule))
 
     def cost(self, value: Any) -> int:
         """Microseconds that judging a value takes: of a line that is parsed, six for each character, and more with a loop."""
+        if isinstance(value, Placed):
+            return 20 + len(value.folder) // 4 + self.cost(value.line)
         if isinstance(value, str) and len(value) <= MAX_BYTES and self._options.mode != "strict":
             # Commands of a loop are judged for each of its words.
             return 50 + (48 if "for " in value and self._options.allow else 6) * len(value)
@@ -134,20 +139,24 @@ class Sandbox:
         seen: Seen = []
         if self._mode == "strict" or self._options.value:
             return seen, None
-        return seen, self._refused(value, seen)
+        return seen, self._refused(value, HERE, seen)
 
-    def _rule(self, value: Any) -> str | None:
-        found = self._refused(value)
+    def _rule(self, value: Any, folder: Path = HERE) -> str | None:
+        found = self._refused(value, folder)
         return None if found is None else found[0]
 
-    def _refused(self, value: Any, seen: Seen | None = None) -> tuple[str, str] | None:
+    def _refused(
+        self, value: Any, folder: Path, seen: Seen | None = None
+    ) -> tuple[str, str] | None:
         try:
             steps = self._steps(value)
             if isinstance(self._reader, Denying):
-                line = denying_line(self._reader, seen)
+                line = denying_line(self._reader, folder, seen)
             else:
                 judges = None if seen is None else Watched(seen)
-                line = Line(self._reader, self._granted, writes=self._writes, judges=judges)
+                line = Line(
+                    self._reader, self._granted, writes=self._writes, folder=folder, judges=judges
+                )
             line.judge(steps)
         except Unacceptable as problem:
             return problem.what, ""
@@ -180,6 +189,13 @@ class Value(msgspec.Struct, frozen=True):
     text: str
     is_name: bool = False
     """Whether it is a member's name, of which only the characters matter."""
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A line, or the words of one, beside which a member says in which folder it runs."""
+
+    line: Any
+    folder: str
 
 
 def _commands(value: Any, *, pipes: bool) -> list[list[Word]]:
@@ -233,7 +249,9 @@ def _parts(arguments: Any) -> Iterator[tuple[Place | None, Any]]:
             stack.extend((Place(place, at), found[at]) for at in range(len(found) - 1, -1, -1))
         elif isinstance(found, dict):
             taken, lines = command_lines(found)
-            yield from ((Place(place, name), line) for name, line in lines)
+            for name, line in lines:
+                placed = [Placed(line, one) for one in folders_of(found)]
+                yield from ((Place(place, name), one) for one in placed or [line])
             yield from ((Place(place, name), Value(name, is_name=True)) for name in found)
             rest = (name for name in reversed(found) if name not in taken)
             stack.extend((Place(place, name), found[name]) for name in rest)

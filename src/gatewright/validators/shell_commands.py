@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from tree_sitter import Node
 
 from gatewright.validators.shell_conditions import condition_words
+from gatewright.validators.shell_loops import goes
 from gatewright.validators.shell_syntax import Unacceptable, Word, command_words, named, node_words
 
-__all__ = ["Command", "Redirection", "command_of", "negated", "redirection"]
+__all__ = ["Command", "Redirection", "command_of", "hold_lines", "negated", "redirection"]
 
 
 class Redirection(NamedTuple):
@@ -32,7 +35,7 @@ class Command(NamedTuple):
 def negated(node: Node) -> Node:
     """What is negated. Behind `! cd x &&` the folder is the one before: nobody computes that."""
     inner = node.children[-1]
-    if (inner.text or b"").lstrip(b"\\\"'").startswith((b"cd", b"pushd", b"popd")):
+    if inner.type != "subshell" and goes(inner):
         raise Unacceptable(named(node.type))
     return inner
 
@@ -75,6 +78,8 @@ def _plain_command(parts: list[Node]) -> Command:
             redirections.append(redirection(part))
         else:
             variables.append(_assignment(part))
+            if parts and parts[0].start_byte == part.end_byte:  # one word to a shell
+                raise Unacceptable("gap")
     redirections += [redirection(one) for one in parts if one.type == "herestring_redirect"]
     parts = [one for one in parts if one.type != "herestring_redirect"]
     words = command_words(parts) if parts else []
@@ -105,3 +110,19 @@ def redirection(node: Node) -> Redirection:
     if len(words) != 1:
         raise Unacceptable("file_redirect")
     return Redirection(parts[0].type, words[0])
+
+
+def hold_lines(commands: Iterable[Command]) -> None:
+    """A word of several lines is a message, and nothing that a rule reads as one line. Raises `Unacceptable`."""
+    for command in commands:
+        texts = [word.text for word in command.words]
+        told = texts[:2] == ["git", "commit"]
+        for before, text in pairwise(["", *texts]):
+            if ("\n" in text or "\t" in text) and not (
+                told and before in {"-m", "--message", "-am"}
+            ):
+                raise Unacceptable("control_character")
+        if any("\n" in one or "\t" in one for one in command.variables):
+            raise Unacceptable("control_character")
+        if any("\n" in one.target.text for one in command.redirections):
+            raise Unacceptable("control_character")

@@ -14,8 +14,10 @@ __all__ = ["condition_words"]
 def condition_words(node: Node) -> Iterator[Word]:
     """`[ -f x ]`, as a command of plain words. Raises `Unacceptable`."""
     yield Word("test")
+    # Between double brackets nothing is split.
+    whole = node.children[0].type == "[["
     for part in node.children[1:-1]:
-        yield from _tested(part)
+        yield from (one._replace(bare=False) if whole else one for one in _tested(part))
 
 
 def _tested(node: Node) -> Iterator[Word]:

@@ -5,10 +5,9 @@ A path is split into its components, and components are compared with what a pat
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from gatewright.patterns import Pattern
 from gatewright.short_cache import cached_if_short
+from gatewright.validators.shell_jokers import MOST_JOKERS, may_name, named_by
 
 __all__ = ["holds_sensitive_files", "is_sensitive"]
 
@@ -57,8 +56,6 @@ _BY_FIRST = {
     for first in dict.fromkeys(place[0] for place in _PLACES)
 }
 _FIRST = frozenset(_BY_FIRST)
-_MOST_WILD = 32
-"""Components of a word that hold a joker. With more of them it names no file that anybody means."""
 _JOKERS = Pattern(r"\[[^\]]*\]|[*?]")
 _WILD = Pattern(r"[*?\[]")
 
@@ -106,7 +103,7 @@ def _is_above(end: tuple[str, ...], *, whole: bool) -> bool:
     if not whole and end[0][:1] != ".":
         return False
     return end in _ABOVE or any(
-        len(end) == len(one) and all(map(fnmatchcase, end, one)) for one in _ABOVE_WILD
+        len(end) == len(one) and all(map(_fits_ours, end, one)) for one in _ABOVE_WILD
     )
 
 
@@ -126,27 +123,30 @@ def _means(text: str, *, glob: bool) -> bool:
     parts = _components(text)
     # Before anything compares with them: what matches a pattern takes its length for each joker.
     if glob and (
-        sum(map(_WILD.within, parts)) > _MOST_WILD
-        or any(len(_WILD.findall(part)) > _MOST_WILD for part in parts)
+        sum(map(_WILD.within, parts)) > MOST_JOKERS
+        or any(len(_WILD.findall(part)) > MOST_JOKERS for part in parts)
     ):
         return True
     names = dict.fromkeys(parts)
-    return any(_named(part, glob=glob) for part in names) or any(
+    if any(_named(part, glob=glob) for part in names):
+        return True
+    first = {part: named_by(part, _BY_FIRST) if glob else [part] for part in names}
+    return any(
         _same(parts[at : at + len(place)], place, text, glob=glob)
-        for first in _BY_FIRST
-        if any(_fits(part, first, glob=glob) for part in names)
         for at, part in enumerate(parts)
-        if _fits(part, first, glob=glob)
-        for place in _BY_FIRST[first]
+        for begun in first[part]
+        for place in _BY_FIRST.get(begun, ())
         if at + len(place) <= len(parts)
     )
 
 
 def _fits(part: str, wanted: str, *, glob: bool) -> bool:
     """Whether a component is one of a place, or a pattern that could become it."""
-    if not glob and "*" not in wanted:
-        return part == wanted
-    return fnmatchcase(part, wanted) or (glob and fnmatchcase(wanted, part))
+    return _fits_ours(part, wanted) or (glob and may_name(part, (wanted,)))
+
+
+def _fits_ours(part: str, wanted: str) -> bool:
+    return part == wanted or ("*" in wanted and may_name(wanted, (part,)))
 
 
 def _components(text: str) -> list[str]:
@@ -175,9 +175,4 @@ def _named(part: str, *, glob: bool) -> bool:
     if part in _NAMES or _ENDINGS.fits(part):
         return True
     letters = _JOKERS.sub("", part)
-    return (
-        glob
-        and part[0] != "*"
-        and len(letters) > 1
-        and any(fnmatchcase(name, part) for name in _NAMES)
-    )
+    return glob and part[0] != "*" and len(letters) > 1 and may_name(part, _NAMES)

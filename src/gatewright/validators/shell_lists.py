@@ -6,8 +6,7 @@ expansions, substitutions, jobs and here-documents stay refused by the name of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tree_sitter import Node
@@ -16,17 +15,20 @@ from gatewright.patterns import Pattern
 from gatewright.validators.shell_commands import (
     Command,
     command_of,
+    hold_lines,
     negated,
     redirection,
 )
 from gatewright.validators.shell_heredocs import without_heredocs
-from gatewright.validators.shell_loops import assigned, body, loop_of, read_names
+from gatewright.validators.shell_loops import assigned, body, goes, loop_of, read_names, sets_again
 from gatewright.validators.shell_outputs import (  # fmt: skip
     ARITHMETIC,
     EXPANSIONS,
+    PLACES,
     SUBSTITUTIONS,
     named_parts,
     stand_in,
+    stands_alone,
 )
 from gatewright.validators.shell_syntax import (  # fmt: skip
     MAX_BYTES,
@@ -53,8 +55,8 @@ class Step(NamedTuple):
     """The shells of its own that it runs in, each by where it begins."""
     joined: str = ";"
     """The sign before it: behind `&&` what stands before it has succeeded."""
-    job: bool = False
-    """Whether it runs beside what stands behind it (`&`)."""
+    again: bool = False
+    """Whether it runs beside what stands behind it (`&`), or once more after that."""
     lists: str = ""
     """The character that stands on the line for what it prints, in words that are judged before anybody has seen it."""
 
@@ -84,8 +86,7 @@ def _read(source: bytes) -> list[Step]:
     _hold_size(source, root)
     steps: list[Step] = []
     known = _Expansions(root, steps).read() if b"$" in source or b"<(" in source else []
-    for start, end, instead in reversed(known):
-        source = source[:start] + instead + source[end:]
+    source = _edited(source, known)
     parts = (root_of(source) if known else root).children
     for part in parts:
         if part.type not in _ENDING:
@@ -93,8 +94,15 @@ def _read(source: bytes) -> list[Step]:
     if not steps:
         raise Unacceptable("empty")
     if b"\n" in source or b"\t" in source:
-        _hold_lines(steps)
+        hold_lines(one for step in steps for one in step.commands)
     return steps
+
+
+def _edited(source: bytes, edits: Sequence[_Edit], begins: int = 0) -> bytes:
+    """A text that begins at a place, with what stands for others in it."""
+    for start, end, instead in reversed(edits):
+        source = source[: start - begins] + instead + source[end - begins :]
+    return source
 
 
 def _hold_size(source: bytes, root: Node) -> None:
@@ -127,20 +135,8 @@ _CUT = Pattern(r"(?:^|[^ \t]|\\[ \t])\\\n")
 _BLANKS = str.maketrans("\n\t", "  ")
 
 
-def _hold_lines(steps: list[Step]) -> None:
-    """A word of several lines is a message, and nothing that a rule reads as one line."""
-    for command in (one for step in steps for one in step.commands):
-        texts = [word.text for word in command.words]
-        told = texts[:2] == ["git", "commit"]
-        for before, text in pairwise(["", *texts]):
-            if ("\n" in text or "\t" in text) and not (
-                told and before in {"-m", "--message", "-am"}
-            ):
-                raise Unacceptable("control_character")
-        if any("\n" in one or "\t" in one for one in command.variables):
-            raise Unacceptable("control_character")
-        if any("\n" in one.target.text for one in command.redirections):
-            raise Unacceptable("control_character")
+_Edit = tuple[int, int, bytes]
+"""Start, end and what stands there."""
 
 
 class _Expansions:
@@ -150,21 +146,22 @@ class _Expansions:
         self._root, self._steps = root, steps
         self._set = {form: (text, at) for name, text, at in assigned(root) for form in _forms(name)}
         self._marks = 0
-        self.found: list[tuple[int, int, bytes]] = []
-        """Start, end and meaning of each."""
 
-    def read(self) -> list[tuple[int, int, bytes]]:
+    def read(self) -> list[_Edit]:
         """All of them, in their order."""
-        stack: list[tuple[Node, Mapping[bytes, bytes]]] = [(self._root, EXPANSIONS)]
+        return self._below(self._root, EXPANSIONS)
+
+    def _below(self, root: Node, known: Mapping[bytes, bytes]) -> list[_Edit]:
+        found, stack = list[_Edit](), [(root, known)]
         while stack:
             node, known = stack.pop()
-            if node.type in {"for_statement", "while_statement"}:
+            if node.type in _LOOPS:
                 known = {**known, **dict.fromkeys(self._names(node), self._mark().encode())}
             elif (instead := self._instead(node, known)) is not None:
-                self.found.append((node.start_byte, node.end_byte, instead))
+                found.append((node.start_byte, node.end_byte, instead))
                 continue
             stack += [(one, known) for one in node.children]
-        return sorted(self.found)
+        return sorted(found)
 
     def _mark(self) -> str:
         return chr(_FIRST_MARK + self._marks - 1)
@@ -175,31 +172,52 @@ class _Expansions:
         self._marks += 1
 
     def _instead(self, node: Node, known: Mapping[bytes, bytes]) -> bytes | None:
-        text = node.text or b""
         if node.type in {"simple_expansion", "expansion"}:
-            value, start = self._set.get(text, (b"", len(text)))
-            return known.get(text) or (value if value and start <= node.start_byte else None)
-        if node.type == "arithmetic_expansion" and ARITHMETIC.fits(text.decode()):
+            return self._value(node, node.text or b"", known)
+        if node.type == "arithmetic_expansion" and ARITHMETIC.fits((node.text or b"").decode()):
             return b"0"
         instead = stand_in(node) if node.type in SUBSTITUTIONS else None
         if instead is None:
             return None
         self._count()
+        mark = self._mark()
         for part in named_parts(node):
-            inner = _beside(part, 1, (node.start_byte,))
-            lists = self._mark() if b"%" in instead else ""
+            inner = _beside(self._within(part, known), 1, (node.start_byte,))
+            lists = mark if b"%" in instead else ""
             self._steps += [one._replace(lists=lists) for one in inner]
-        return instead.replace(b"%", self._mark().encode())
+        return instead.replace(b"%", mark.encode())
+
+    def _within(self, part: Node, known: Mapping[bytes, bytes]) -> Node:
+        """A statement of a substitution, with what stands for the expansions in it."""
+        edits = self._below(part, known)
+        if not edits:
+            return part
+        inner = root_of(_edited(part.text or b"", edits, part.start_byte)).children
+        if len(inner) != 1:
+            raise Unacceptable("command_substitution")
+        return inner[0]
+
+    def _value(self, node: Node, text: bytes, known: Mapping[bytes, bytes]) -> bytes | None:
+        """What a variable is, if that is known."""
+        if text in PLACES and not stands_alone(node):
+            return None
+        value, start = self._set.get(text, (b"", 0))
+        return known.get(text) or (value if value and start <= node.start_byte else None)
 
     def _names(self, node: Node) -> list[bytes]:
         """How a loop names its variables, for which a mark stands."""
         self._count()
         if node.type == "for_statement":
-            name, values = loop_of(node)
+            name, values, printed = loop_of(node)
             names, lists = [name], [Command([Word("ls", bare=False), *values])]
+            if printed is not None:
+                steps = [] if values else list(_beside(printed, 1, ()))
+                lists = steps[0].commands if len(steps) == 1 else [_UNSEEN]
         else:
             names, whole = read_names(node)
             lists = _before(node) if whole else [_UNSEEN]
+        if sets_again(node.children[-1], names):
+            raise Unacceptable("assignment")
         self._steps.append(Step(lists, lists=self._mark()))
         # Each command sets that one anew.
         return [form for one in names if one != b"_" for form in _forms(one)]
@@ -227,21 +245,40 @@ def _steps(node: Node, depth: int, scope: tuple[int, ...] = ()) -> Iterator[Step
     if depth > _MOST_DEPTH:
         raise Unacceptable("too_long")
     if node.type == "list":
-        for sign, part in _leaves(node):
-            yield from _joined(sign, _steps(part, depth, scope))
-        return
-    inner = _INNER.get(node.type)
-    if inner is not None:
-        deeper = depth + (node.type != "negated_command")
-        within = (*scope, node.start_byte) if node.type == "subshell" else scope
-        for part in inner(node):
-            yield from _beside(part, deeper, within)
+        yield from _of_list(node, depth, scope)
+    elif node.type in _INNER:
+        yield from _of_inner(node, depth, scope)
     elif node.type == "pipeline":
         yield from _pipeline(node, depth, scope)
     elif node.type == "redirected_statement" and node.children[0].type in _OF_SEVERAL:
         yield from _redirected(node, depth, scope)
     else:
         yield Step([command_of(node)], scope)
+
+
+def _of_list(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
+    certain, went = True, False
+    for sign, part in _leaves(node):
+        yield from _joined(sign if certain else sign.replace("&&", ";"), _steps(part, depth, scope))
+        # What goes behind `||` or within another statement may not have run, and what stands before `||` may have failed.
+        went |= goes(part)
+        certain &= not went if sign == "||" else _is_plain(part) or not goes(part)
+
+
+def _of_inner(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
+    """The steps of what holds other statements."""
+    if node.type == "for_statement":
+        words = loop_of(node)[1]
+        if any(
+            MARKS.within(one.text) for one in words
+        ):  # what prints them runs, whoever names them
+            yield Step([Command([Word("echo"), *words])], scope)
+    deeper = depth + (node.type != "negated_command")
+    within = (*scope, node.start_byte) if node.type == "subshell" else scope
+    again = node.type in _LOOPS
+    for part in _INNER[node.type](node):
+        for step in _beside(part, deeper, within):
+            yield step._replace(again=True) if again else step
 
 
 def _beside(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
@@ -251,7 +288,7 @@ def _beside(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
         yield from _steps(node, depth, scope)
         return
     for step in _steps(node, depth, (*scope, node.start_byte)):
-        yield step._replace(job=True)
+        yield step._replace(again=True)
 
 
 def _joined(sign: str, steps: Iterator[Step]) -> Iterator[Step]:
@@ -263,6 +300,14 @@ def _joined(sign: str, steps: Iterator[Step]) -> Iterator[Step]:
 
 
 _OF_SEVERAL = frozenset({"list", "pipeline", "negated_command", "while_statement"})
+_GROUPS = frozenset({"subshell", "compound_statement", "while_statement"})
+_LOOPS = frozenset({"for_statement", "while_statement"})
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether a statement is one command, or a shell of its own."""
+    inner = node.children[0] if node.type == "redirected_statement" else node
+    return inner.type in {"command", "subshell"}
 
 
 def _leaves(node: Node) -> list[tuple[str, Node]]:
@@ -304,21 +349,40 @@ def _pipeline(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
     first = node.children[0]
     inner = first.children[0] if first.type == "redirected_statement" else first
     if inner.type != "list":
-        yield Step(list(_piped(node)), scope)
+        yield from _of_parts(list(_parts(node)), depth, scope)
         return
+    end = _leaves(inner)[-1][1]
+    if end.type != "command" and goes(end):
+        raise Unacceptable("pipeline")
     *before, last = _steps(first, depth, scope)
     yield from before
     others = [command_of(part) for part in node.children[1:] if part.type not in _PIPES]
     yield last._replace(commands=[*last.commands, *others])
 
 
-def _piped(node: Node) -> Iterator[Command]:
+def _of_parts(parts: list[Node], depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
+    """A pipeline, and before it what a part does in a shell of its own that goes elsewhere, or runs again."""
+    commands = list[Command]()
+    for part in parts:
+        if part.type in _LOOPS or (part.type in _GROUPS and goes(part)):
+            for step in _steps(part, depth + 1, (*scope, part.start_byte)):
+                yield step._replace(commands=[*commands, *step.commands])
+        commands += _piped(part)
+    yield Step(commands, scope)
+
+
+def _parts(node: Node) -> Iterator[Node]:
     for part in node.children:
         if part.type == "pipeline":
-            yield from _piped(part)
-        elif part.type in {"subshell", "compound_statement", "while_statement"}:
-            # Each of them may read what comes, and write what goes on.
-            for step in _steps(part, 1):
-                yield from step.commands
+            yield from _parts(part)
         elif part.type not in _PIPES:
-            yield command_of(part)
+            yield part
+
+
+def _piped(part: Node) -> Iterator[Command]:
+    if part.type in _GROUPS:
+        # Each of them may read what comes, and write what goes on.
+        for step in _steps(part, 1):
+            yield from step.commands
+    else:
+        yield command_of(part)

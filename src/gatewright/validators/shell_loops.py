@@ -7,20 +7,20 @@ in any case before it is named; where it may not have been set, it would be what
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tree_sitter import Node
 
 from gatewright.patterns import Pattern
 from gatewright.validators.shell_syntax import Unacceptable, Word, node_words
 
-__all__ = ["Loop", "assigned", "body", "loop_of", "read_names"]
+__all__ = ["Loop", "assigned", "body", "goes", "is_own_name", "loop_of", "read_names", "sets_again"]
 
 _MOST_OF_A_LOOP = 16
 _ENDING = frozenset({";", "&", "comment"})
 
-Loop = tuple[bytes, list[Word]]
-"""The variable of a loop, and the words that it goes through."""
+Loop = tuple[bytes, list[Word], Node | None]
+"""The variable of a loop, the words that it goes through, and a command among them whose output it does."""
 
 
 def loop_of(node: Node) -> Loop:
@@ -28,17 +28,19 @@ def loop_of(node: Node) -> Loop:
     head = [one for one in node.children if one.type != ";"]
     if [one.type for one in head[:3]][::2] != ["for", "in"] or head[-1].type != "do_group":
         raise Unacceptable("for_statement")
-    values = [word for one in head[3:-1] for word in node_words(one)]
-    if not _LOOPS.fits((head[1].text or b"").decode()):
+    printed = [one for one in head[3:-1] if one.type == "command_substitution"]
+    values = [word for one in head[3:-1] if one not in printed for word in node_words(one)]
+    if not is_own_name((head[1].text or b"").decode()):
         raise Unacceptable("assignment")
-    if not 0 < len(values) <= _MOST_OF_A_LOOP or any(one.text.startswith("-") for one in values):
+    if not 0 < len(values) + len(printed) <= _MOST_OF_A_LOOP or any(one.text.startswith("-") for one in values):  # fmt: skip
         raise Unacceptable("for_statement")
-    return head[1].text or b"", values
+    return head[1].text or b"", values, printed[0].named_children[0] if printed else None
 
 
 _NAME = r"(?:[A-Z]|[a-z_][a-z0-9_]{0,3}|(?:file|files|name|item|line|test|dir|folder|pkg|package|module|branch|commit|host|port|version|target|service|script)s?)"
 _LOOPS = Pattern(_NAME)
-"""Names of variables that mean nothing to a shell or a program."""
+_TIED = frozenset({"path", "argv"})
+"""To zsh these are `PATH` and the arguments."""
 _READ = Pattern(
     rf"(IFS=(?:''|\"\")? |IFS=(?:[,:;|]|'[,:;| \\t]'|\"[,:;| ]\"|\$'\\t') )?read (?:-r )?({_NAME}(?: {_NAME}){{0,3}})"
 )
@@ -51,8 +53,29 @@ def read_names(node: Node) -> tuple[list[bytes], bool]:
     if found is None or node.children[0].type != "while" or len(words) != len(("read", "do")):
         raise Unacceptable(node.type)
     names = str(found[2]).split()
+    if not all(map(is_own_name, names)):
+        raise Unacceptable("assignment")
     whole = len(names) == 1 and (not found[1] or found[1].strip("\"' ") == "IFS=")
     return [one.encode() for one in names], whole
+
+
+def is_own_name(name: str) -> bool:
+    """Whether a variable of this name means nothing to a shell or a program."""
+    return _LOOPS.fits(name) and name not in _TIED
+
+
+def sets_again(body: Node, names: Collection[bytes]) -> bool:
+    """Whether what stands in a loop sets a variable of it: behind that it is none of the words that are judged in its place."""
+    stack = [body]
+    while stack:
+        node = stack.pop()
+        if node.type == "variable_name" and node.text in names:
+            return True
+        if node.type == "while_statement" and not set(names).isdisjoint(read_names(node)[0]):
+            return True
+        if node.type not in _NAMING:
+            stack += node.children
+    return False
 
 
 def body(node: Node) -> list[Node]:
@@ -63,12 +86,19 @@ def body(node: Node) -> list[Node]:
     if node.type == "while_statement":
         read_names(node)
         return [node.children[-1]]
-    if _GOES.within((node.text or b"").decode()):
+    parts = [part for part in node.children[1:-1] if part.type not in _ENDING]
+    # A shell of its own comes back.
+    if any(part.type != "subshell" and goes(part) for part in parts):
         raise Unacceptable("for_statement")
-    return [part for part in node.children[1:-1] if part.type not in _ENDING]
+    return parts
 
 
-_GOES = Pattern(r"(?:^|[^\w./-])(?:cd|pushd|popd)(?:[^\w./-]|\n?\Z)")
+def goes(node: Node) -> bool:
+    """Whether something in a statement may go to another folder."""
+    return _GOES.within((node.text or b"").decode())
+
+
+_GOES = Pattern(r"(?:^|[^\w./-])(?:cd|chdir|pushd|popd)(?:[^\w./-]|\n?\Z)")
 _PLAIN = Pattern(r"[\w./:@%+,][\w./:@%+,-]*")
 """A text that means the same in whatever place of a line."""
 
@@ -112,10 +142,10 @@ def _said(root: Node) -> Counter[bytes]:
     stack, found = [root], Counter[bytes]()
     while stack:
         node = stack.pop()
-        around = node.parent.type if node.parent is not None else ""
-        if node.type in {"variable_name", "word"} and around not in _NAMING:
+        if node.type in {"variable_name", "word"}:
             found[node.text or b""] += 1
-        stack += node.children
+        if node.type not in _NAMING:
+            stack += node.children
     return found
 
 

@@ -9,14 +9,23 @@ from tree_sitter import Node
 
 from gatewright.patterns import DOTALL, Pattern
 
-__all__ = ["ARITHMETIC", "EXPANSIONS", "SUBSTITUTIONS", "named_parts", "stand_in"]
+__all__ = [
+    "ARITHMETIC",
+    "EXPANSIONS",
+    "PLACES",
+    "SUBSTITUTIONS",
+    "named_parts",
+    "stand_in",
+    "stands_alone",
+]
 
+PLACES = {b"$PWD": b".", b"${PWD}": b".", b"$HOME": b"~", b"${HOME}": b"~"}
 EXPANSIONS = {
-    b"$PWD": b".", b"${PWD}": b".", b"$HOME": b"~", b"${HOME}": b"~", b"$?": b"0", b"$#": b"0", b"$$": b"0", b"$RANDOM": b"0", b"$SECONDS": b"0",
-    b"$LINENO": b"0",
+    **PLACES, b"$?": b"0", b"$#": b"0", b"$$": b"0", b"$RANDOM": b"0", b"$SECONDS": b"0", b"$LINENO": b"0",
 }  # fmt: skip
-"""What is known of a line's own variables, as far as it can be a path."""
-ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
+"""What is known of a line's own variables, as far as it can be a path; of `PLACES` where nothing grows together with it (`stands_alone`)."""
+ARITHMETIC = Pattern(r"\$\(\((?:\d+(?:#[\da-f]+)?|[\s+*/%()<>&|^-])*\)\)")
+"""Numbers and signs. A name would be evaluated in turn, and its value may hold commands."""
 
 
 def named_parts(node: Node) -> list[Node]:
@@ -40,11 +49,13 @@ def stand_in(node: Node) -> bytes | None:
     while word.parent is not None and word.parent.type in {"string", "concatenation"}:
         word = word.parent
     within = word.parent.type if word.parent is not None else ""
-    return b"%" if within in {"command", "variable_assignment"} else None
+    return b"%" if within in _TAKING else None
 
 
 def _known(told: str, before: str, after: str) -> bytes | None:
     """What a command prints, as far as its words say it, with what stands around it in its word."""
+    if told == "pwd":
+        return b"." if _is_alone(before, after) else None
     for known, means in _TOLD:
         if known.fits(told):
             return means
@@ -57,10 +68,12 @@ def _known(told: str, before: str, after: str) -> bytes | None:
 
 _TOLD = (
     (Pattern(r"nproc(?: --all)?|id -[ug]|date \+%s|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(?:ncpu|logicalcpu|physicalcpu)"), b"1"),
-    (Pattern("pwd"), b"."),
     (Pattern(r"uname(?: -[smr])?|date \+[\"']?%[%YmdHMSFTjy_-]*[\"']?"), b"x"),
 )  # fmt: skip
-"""Commands whose output is a number, the folder, or a plain name."""
+"""Commands whose output is a number or a plain name."""
+_TAKING = frozenset(
+    "command for_statement variable_assignment test_command unary_expression binary_expression negation_expression parenthesized_expression".split()
+)
 SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _PRINTING = frozenset({"command", "pipeline", "redirected_statement", "list"})
 
@@ -76,6 +89,17 @@ def _around(node: Node) -> tuple[str, str]:
     return before, after
 
 
+def stands_alone(node: Node) -> bool:
+    """Whether a folder that a variable names begins a path, and what follows is below it: `$PWD-old` and `..$HOME` are elsewhere."""
+    return _is_alone(*_around(node))
+
+
+def _is_alone(before: str, after: str) -> bool:
+    return _BEGINS.fits(before) and _FOLLOWS.fits(after)
+
+
+_BEGINS = Pattern(r"(?:.*[=:,;\s(]|-[A-Za-z])?", DOTALL)
+_FOLLOWS = Pattern(r"(?:[/:,;\s)].*)?", DOTALL)
 _REF = r"[A-Za-z0-9_@][\w./@^~{}-]*"
 _REVISION = Pattern(
     rf"git rev-parse (?:(?:--verify|--short(?:=\d+)?) {_REF}|(?:HEAD|@)[\d~^@{{}}]*)|git merge-base {_REF} {_REF}"

@@ -54,6 +54,7 @@ _PROGRAMS: dict[str, frozenset[str]] = {
         "wipefs fdisk sfdisk gdisk parted dd systemctl service history".split()
     ),
     "opens_a_channel": frozenset({"nc", "ncat", "netcat", "socat", "telnet", "scp"}),
+    "destroys": frozenset({"shred", "srm", "wipe", "scrub", "dropdb", "dropuser"}),
 }
 _RULE_OF = {program: rule for rule, group in _PROGRAMS.items() for program in group}
 DANGEROUS = frozenset(_RULE_OF)
@@ -107,6 +108,7 @@ SENTENCES = {
     "changes_rights": "starts a program that changes what is allowed on the host",
     "ends_the_host": "starts a program that can end processes, the host or its disks",
     "opens_a_channel": "starts a program that opens a connection of its own",
+    "destroys": "destroys what nobody can bring back, or what is kept elsewhere",
 }
 
 

@@ -39,6 +39,25 @@ def test_a_change_is_shown_saved_and_undone_and_the_second_sees_the_conflict(
     expect(mine.page.locator("a.cell", has_text="allow, inherited: *, read_note")).to_have_count(1)
 
 
+def test_the_grid_is_walked_by_keys(opened: Open) -> None:
+    """From agent to agent and from tool to tool; with Tab alone there were as many stops as cells."""
+    found = opened("/access")
+    page = found.page
+    rows = page.locator("table.grid tbody tr")
+    cells = rows.nth(0).locator("a.cell")
+    page.keyboard.press("j")
+    expect(cells.nth(0)).to_be_focused()
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp", "ArrowUp"):
+        page.keyboard.press(key)
+    expect(cells.nth(1)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(rows.nth(1).locator("a.cell").nth(0)).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Change it")).to_be_visible()
+    expect(page.locator("a.cell[aria-current]")).to_have_count(1)
+
+
 def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> None:
     """In both themes, wide and narrow."""
     theme, width = look

@@ -13,6 +13,7 @@ from tests.console.running import Console
 
 Open = Callable[..., Opened]
 _LOAD = "error: Failed to load resource"
+_AWAY = {"status": 503, "json": {"code": "issuer", "message": "<b>it is away", "hint": ""}}
 _OVER = 'retry: 1000\nevent: over\ndata: {"why": "confirm"}\n\n'
 
 
@@ -101,11 +102,43 @@ def test_a_page_that_is_not_confirmed_stays_and_says_why(opened: Open, console: 
     found = opened("/audit")
     page = found.page
     found.allowed = [_LOAD]
-    away = {"status": 503, "json": {"code": "issuer", "message": "<b>it is away", "hint": ""}}
-    doubted = Doubted(page.context, console.url, away)
+    page.goto(
+        "about:blank"
+    )  # it would hear as well that it has to be confirmed, and be the one that asks
+    doubted = Doubted(page.context, console.url, _AWAY)
     page.goto(f"{console.url}/audit")
     expect(page.locator("#connection")).to_contain_text("<b>it is away")
     assert (urlsplit(page.url).path, doubted.requests) == ("/audit", 1)
+    anew = page.get_by_role("link", name="Sign in in another tab")
+    with page.context.expect_page() as other:
+        anew.click()
+    expect(other.value.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_a_page_that_leaves_while_it_asks_leaves_the_turn_to_the_next(
+    opened: Open, console: Console
+) -> None:
+    """Nobody else asked for twenty seconds, for an answer that nobody was there for any more."""
+    found = opened("/audit")
+    page, context = found.page, found.page.context
+    found.allowed = [_LOAD]
+    doubted = Doubted(context, console.url, _AWAY)
+    doubted.due = False
+    held: list[Route] = []
+    hold = lambda route: held.append(route)  # noqa: E731, PLW0108 - playwright marks it
+    context.route("**/oidc/again?*", hold)
+    expect(page.locator("body[data-listens]")).to_have_count(1)
+    doubted.due = True
+    _told(page)
+    for _ in range(100):
+        if not held:
+            page.wait_for_timeout(50)
+    assert len(held) == 1
+    page.goto("about:blank")
+    context.unroute("**/oidc/again?*", hold)
+    page.goto(f"{console.url}/audit")
+    expect(page.locator("#connection")).to_contain_text("<b>it is away", timeout=10_000)
+    assert doubted.requests == 1
 
 
 def test_whoever_writes_is_not_led_away_and_loses_nothing(opened: Open, console: Console) -> None:
@@ -131,7 +164,7 @@ def test_whoever_writes_is_not_led_away_and_loses_nothing(opened: Open, console:
     reason = page.locator("dialog[open] [name=reason]")
     reason.fill("because of the weather")
     page.keyboard.press("Enter")
-    expect(page.locator("dialog[open] [data-unsent]")).to_contain_text("Not sent")
+    expect(page.locator("dialog[open] [data-says]")).to_contain_text("Not sent")
     expect(reason).to_have_value("because of the weather")
     expect(page.locator("#connection")).to_contain_text("finished writing")
     assert doubted.requests == 0

@@ -24,7 +24,7 @@ def test_calls_appear_are_paused_and_opened_by_keys(opened: Open, console: Conso
     page.keyboard.press("p")
     expect(page.get_by_role("button", name="Go on")).to_be_visible()
     host.call("demo__nothing")
-    expect(page.get_by_text("1 calls since")).to_be_visible()
+    expect(page.get_by_text("1 call since")).to_be_visible()
     expect(rows).to_have_count(1)
     page.keyboard.press("p")
     expect(rows).to_have_count(2)
@@ -39,6 +39,25 @@ def test_calls_appear_are_paused_and_opened_by_keys(opened: Open, console: Conso
     page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
     assert page.url.endswith("/live")
+
+
+def test_whoever_closes_a_call_by_a_key_is_where_they_were(opened: Open, console: Console) -> None:
+    """`j` and `k` go on from there; a second Esc lets the list go on."""
+    host = McpSession(console)
+    host.call("demo__echo", text="x")
+    host.call("demo__nothing")
+    page = opened("/live").page
+    rows = page.locator("tr[data-item]")
+    panel = page.get_by_role("complementary", name="One call")
+    for at in range(2):
+        page.keyboard.press("j")
+        expect(panel).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(panel).to_have_count(0)
+        expect(rows.nth(at).locator("[data-opens-item]")).to_be_focused()
+    expect(page.locator("#paused")).to_have_text("paused")
+    page.keyboard.press("Escape")
+    expect(page.locator("#paused")).to_have_text("")
 
 
 def test_nothing_moves_while_the_pointer_is_on_it_and_filters_are_in_the_url(

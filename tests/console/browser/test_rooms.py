@@ -87,8 +87,8 @@ def test_a_reason_stays_with_the_proposal_it_was_written_for(
         page.get_by_label("or why not").fill("not on a Friday")
         with _proposing(console):
             expect(cards).to_have_count(2)
-            expect(cards.nth(0).get_by_label("or why not")).to_have_value("")
-            expect(cards.nth(1).get_by_label("or why not")).to_have_value("not on a Friday")
+            expect(cards.nth(1).get_by_label("or why not")).to_have_value("")
+            expect(cards.nth(0).get_by_label("or why not")).to_have_value("not on a Friday")
     page.get_by_role("button", name="Leave").click()
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.console.asking import Api
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, settled
 from tests.console.running import DEMO, ROOT, Console, running
 
 Open = Callable[..., Opened]
@@ -52,6 +52,25 @@ def test_a_server_is_restarted_by_keys_with_a_reason(opened: Open) -> None:
     expect(page.locator("#history").get_by_text("it leaks memory")).to_be_visible()
     expect(page.locator("[aria-current=step]")).to_contain_text("connected")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_one_key_drains_no_server(opened: Open, console: Console) -> None:
+    """What runs there may be cut off: it asks why, as stopping does."""
+    page = opened("/servers/demo").page
+    expect(page.locator("[aria-current=step]")).to_contain_text("connected")
+    page.keyboard.press("d")
+    expect(page.get_by_role("dialog", name="Drain demo")).to_be_visible()
+    page.keyboard.press("Escape")
+    assert Api(console).get("/servers/demo")["row"]["state"] == "connected"
+    page.keyboard.press("d")
+    page.keyboard.type("a new version comes")
+    page.keyboard.press("Enter")
+    expect(page.locator("#history").get_by_text("a new version comes")).to_be_visible()
+    start = page.get_by_role("button", name="Start")
+    expect(start).to_be_visible()
+    settled(page)
+    start.click()
+    expect(page.locator("[aria-current=step]")).to_contain_text("connected")
 
 
 def test_a_changed_definition_is_accepted_after_a_look(opened: Open) -> None:

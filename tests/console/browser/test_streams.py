@@ -172,3 +172,58 @@ def test_pages_tell_each_other_where_one_has_the_stream_for_all(
     assert len(streams) == (1 if locks else 2)
     assert locks or first.evaluate("window.heard") == []
     second.close()
+
+
+def test_a_page_that_sleeps_with_the_stream_keeps_nobody_from_hearing(
+    opened: Open, console: Console
+) -> None:
+    """Browsers put pages to sleep that nobody looks at: the others showed for ever what they showed, and said nothing."""
+    found = opened("/inbox")
+    first, context = found.page, found.page.context
+    expect(first.locator("body[data-listens]")).to_have_count(1)
+    second = context.new_page()
+    second.goto(f"{console.url}/inbox")
+    expect(second.locator("body[data-listens]")).to_have_count(1)
+    browser = context.new_cdp_session(first)
+    browser.send("Page.setWebLifecycleState", {"state": "frozen"})
+    with console.calling("demo__write_note", name="asleep", text="hello"):
+        expect(second.locator("#sum")).to_contain_text("1 waiting")
+        browser.send("Page.setWebLifecycleState", {"state": "active"})
+        expect(first.locator("#sum")).to_contain_text("1 waiting")
+        settled(second)
+        second.get_by_role("button", name="Approve once").click()
+        for page in (first, second):
+            expect(page.locator("#sum")).to_have_text("0 waiting")
+    second.close()
+
+
+def test_without_locks_a_page_that_nobody_sees_takes_no_connection(
+    opened: Open, console: Console
+) -> None:
+    """There each has a stream of its own, and six of them are all that a browser opens to a host."""
+    found = opened("/inbox")
+    page = found.page
+    page.context.add_init_script(
+        "Object.defineProperty(navigator, 'locks', { value: undefined });"
+        "window.sees = (hidden) => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });"
+        " document.dispatchEvent(new Event('visibilitychange')); };"
+    )
+    streams: list[Request] = []
+    ended: list[Request] = []
+    page.on("request", lambda one: streams.append(one) if "/events?" in one.url else None)
+    page.on("requestfailed", lambda one: ended.append(one) if one in streams else None)
+    page.goto(f"{console.url}/inbox")
+    expect(page.locator("body[data-listens]")).to_have_count(1)
+    page.evaluate("window.sees(true)")
+    for _ in range(100):
+        if not ended:
+            page.wait_for_timeout(50)
+    assert (len(streams), len(ended)) == (1, 1)
+    with console.calling("demo__write_note", name="unseen", text="hello"):
+        page.wait_for_timeout(500)
+        page.evaluate("window.sees(false)")
+        expect(page.locator("#sum")).to_contain_text("1 waiting")
+        settled(page)
+        page.get_by_role("button", name="Approve once").click()
+        expect(page.locator("#sum")).to_have_text("0 waiting")
+    assert len(streams) == 2

@@ -37,6 +37,8 @@ async def test_a_person_changes_a_cell_by_its_forms_and_a_viewer_sees_it(tmp_pat
         again = await operator.form("/access/save", fields)
         assert again.status == 409
         assert (await viewer.form("/access/undo", {})).status == 403
+        other = await operator.form("/access/undo", {**place, "of": "0" * 32})
+        assert (other.status, "another one by now" in other.text) == (409, True)
         undone = await operator.form("/access/undo", place)
         assert undone.headers["location"] == "/access?find=ech&sort=tool&desc=true"
         assert (await operator.form("/access/undo", {"place": "?desc=perhaps"})).status == 422

@@ -87,5 +87,5 @@ async def test_who_signs_somebody_out_stays_in_the_part_of_the_list_that_they_se
         assert ("v1" in page.text, "v3" in page.text) == (True, False)
         (gone,) = [one["id"] for one in listed["signed_in"] if one["person"] == "v0"]
         form = await operator.form(f"/sessions/signed-in/{gone}/end", {"place": f"?{query}"})
-        shown = re.findall(r'data-title="Person">([^<]*)<', form.text)
+        shown = re.findall(r'data-title="Person"><span>([^<]*)<', form.text)
         assert shown == ["v1", "v2"]

@@ -26,7 +26,8 @@ INSPECT, DEVELOP = prepare({"allow": ["inspect"]}), prepare({"allow": ["develop"
         ("cd $(cat a) && rm x", False),
         ("cd /home/u/proj && make && rm /home/u/proj/x", True),
         ("cd /home/u/proj && rm ../x", False),
-        ("cd a; " * 6 + "ls", False),
+        ("cd a; " * 6 + "ls", True),
+        ("cd a; " * 17 + "ls", False),
     ],
 )
 def test_folders_are_followed(line: str, passes: bool) -> None:

@@ -29,8 +29,10 @@ def listed(line: str, folder: Path = HERE) -> tuple[Listed, ...] | None:
         ("git ls-files", [Listed(HERE)]),
         ("grep -rl x src", [Listed(SRC, chosen=True)]),
         ("rg --files", [Listed(HERE)]),
-        ("pgrep node", [Listed(NUMBERS)]),
-        ("lsof -ti :3000", [Listed(NUMBERS)]),
+        ("pgrep node", [Listed(NUMBERS, chosen=True)]),
+        ("lsof -ti :3000", [Listed(NUMBERS, chosen=True)]),
+        ("docker ps -aq", [Listed(NUMBERS, chosen=True)]),
+        ("git ls-files | wc -l", [Listed(NUMBERS)]),
     ],
 )
 def test_names_lie_below_what_is_listed(line: str, roots: list[Listed]) -> None:

@@ -1,8 +1,16 @@
-"""What scripts need besides transforming text."""
+"""What scripts need besides transforming text, and what reading many words costs."""
+
+from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
+from gatewright import patterns
+from gatewright.validators import shell_files, shell_jokers
+from gatewright.validators.sandbox import prepare
+from gatewright.validators.shell import line, places, scripts
 from gatewright.validators.shell.scripts import awk_needs, jq_rule, sed_needs, yq_rule
+from tests.costs import DOUBLED, lines_run
 
 
 @pytest.mark.parametrize("script", [":a;ba", ":x;s/a/a/;tx", ":a;s/^/x/;ta", ":a;s/x/&x/;ta", "p;:a;p;ba"])  # fmt: skip
@@ -63,3 +71,22 @@ def test_expressions_of_yq() -> None:
     assert yq_rule(".a") == ()
     assert yq_rule('load("f")') == ("script",)
     assert yq_rule("env(HOME)") == ("environment",)
+
+
+@pytest.mark.parametrize(("mode", "words"), [
+    ("inspect", lambda size: ["awk", "BEGIN{" + "for(i=0;i<1;i++)" * size + "x}", "f"]),
+    ("inspect", lambda size: ["sed", "".join(f"N;:a{at};ta{size - at};" for at in range(size)), "f"]),
+    ("inspect", lambda size: ["jq", "def f: range(1); " * size + "."]),
+    ("develop", lambda size: ["touch", *("a" * size)]),
+    ("develop", lambda size: ["cp", *("a" * size), "out"]),
+    ("inspect", lambda size: ["cat", *(f"a{at}[^b]*" for at in range(size))]),
+], ids=["awk", "sed", "jq", "touch", "cp", "jokers"])  # fmt: skip
+def test_twice_as_long_a_list_of_words_costs_twice_as_much(mode: str, words: Callable[[int], list[str]]) -> None:  # fmt: skip
+    validator = prepare({"allow": [mode]})
+
+    def counted(size: int) -> int:
+        said = words(size)
+        return lines_run((scripts, line, places, shell_files, shell_jokers, patterns), lambda: validator.judge(said))  # fmt: skip
+
+    found = [counted(size) for size in (40, 80, 160, 320)]
+    assert max(after / before for before, after in pairwise(found)) <= DOUBLED, found

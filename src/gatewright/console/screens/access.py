@@ -10,11 +10,12 @@ from msgspec import Meta
 
 from gatewright.access.authority import Authority
 from gatewright.command_text import to_type
-from gatewright.console.access_changes import AccessChange, AccessChanges, Planned
+from gatewright.console.access_changes import AccessChanges, Planned
+from gatewright.console.access_shapes import AccessChange, AccessUndo
 from gatewright.console.access_table import AccessTable, Cell, Grid, Order, Said
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.lists import Head, place_in, placed
-from gatewright.console.operations import ApiError, Asking, Nothing, change, see
+from gatewright.console.operations import ApiError, Asking, change, see
 from gatewright.console.paging import url_of
 from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.transport.slices import in_slices
@@ -98,7 +99,7 @@ class Access(Screen):
             Page(path="/access/grid", power="see", run=self._grid_part, takes=AccessQuery),
             posted("/access/plan", self._plan_form, AccessChange, reads=True),
             posted("/access/save", self._save_form, placed(AccessChange)),
-            posted("/access/undo", self._undo_form, placed(Nothing)),
+            posted("/access/undo", self._undo_form, placed(AccessUndo)),
         )
         self.operations = (
             see(
@@ -139,6 +140,7 @@ class Access(Screen):
                 "/access/undo",
                 "Take your last change back",
                 self.undo,
+                takes=AccessUndo,
                 gives=Changed,
             ),
         )
@@ -199,7 +201,7 @@ class Access(Screen):
 
     async def undo(self, asking: Asking) -> Changed:
         """Raises `ApiError`, `StoreError`, `Unrecorded`."""
-        words = await self._changes.undo(asking.person.id)
+        words = await self._changes.undo(asking.person.id, asking.given.of)
         self._parts.changes.tell("access", "audit")
         return Changed(words)
 
@@ -226,6 +228,7 @@ class Access(Screen):
             "levels": _LEVELS,
             "servers": sorted(one.id for one in self._parts.ground.now.settings.servers),
             "undoable": self._changes.undoable(asking.person.id),
+            "undo_of": self._changes.undo_of(asking.person.id),
             "url": lambda **other: _url(query, "/access", **other),
             "place": _url(query, ""),
             "here": _url(query, "/access/grid"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.audit.search import AuditSearch, Counted, admits
+from gatewright.audit.search import AuditSearch, Counted
 from gatewright.command_text import to_type
 from gatewright.console.audit_export import AuditExport, AuditExports
 from gatewright.console.audit_query import (
@@ -36,7 +36,7 @@ __all__ = ["Audit"]
 log = logging.getLogger("gatewright.console")
 
 _PAGE = 50
-_REST_S = 0.02
+_REST_S = 0.005
 """Between two parts of the trail that are read into the index: the calls come first."""
 _DIGITS = 19
 """Of a number, more than SQLite knows."""
@@ -127,10 +127,9 @@ class Audit(Screen):
         query: AuditQuery = asking.given
         wanted = wanted_of(query, self._parts.clock())
         self._fill()
-        if query.trace:
-            return await self._beside(self._of_trace, query, asking.person)
-        look = partial(self._search.search, oldest=query.oldest)
-        found = await self._beside(look, wanted, before=query.before or None, most=_PAGE)
+        ask = partial(self._search.of_trace, query.trace) if query.trace else self._search.search
+        look = partial(ask, oldest=query.oldest, before=query.before or None, most=_PAGE)
+        found = await self._beside(look, wanted)
         return Records(
             records=[shown(msgspec.json.decode(one), asking.person) for one in found.lines],
             before=found.before,
@@ -177,7 +176,7 @@ class Audit(Screen):
         )
 
     def _rest_of(self, record: Record, person: Person) -> list[Record]:
-        lines = map(msgspec.json.decode, self._search.of_trace(str(record["trace_id"])))
+        lines = map(msgspec.json.decode, self._search.of_trace(str(record["trace_id"])).lines)
         return [shown(one, person) for one in lines if one["seq"] != record["seq"]]
 
     async def verification(self, asking: Asking) -> Verified:
@@ -187,18 +186,6 @@ class Audit(Screen):
     async def verify(self, asking: Asking) -> Verified:
         """Begin, unless one runs or ended within the last minute."""
         return self._verifying.begin(asking.person.id)
-
-    def _of_trace(self, query: AuditQuery, person: Person) -> Records:
-        wanted = wanted_of(query, self._parts.clock())
-        fits = [one for one in self._search.of_trace(query.trace) if admits(wanted, one)]
-        return Records(
-            records=[
-                shown(msgspec.json.decode(one), person)
-                for one in (fits if query.oldest else reversed(fits))
-            ],
-            before=None,
-            unsearched=False,
-        )
 
     def _fill(self) -> None:
         """Go on reading older parts of the trail into the index, from the first look at it on."""

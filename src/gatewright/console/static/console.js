@@ -35,14 +35,18 @@ body.addEventListener("htmx:config:request", (event) => {
 body.addEventListener("htmx:after:request", (event) => {
   const { ctx } = event.detail;
   if (ctx.response?.raw.headers.get("X-Console") === "confirm") {
-    if (ctx.request.method.toUpperCase() !== "GET") unsent(event.target.closest?.("dialog[open]"));
+    if (ctx.request.method.toUpperCase() !== "GET") within(event.target.closest?.("dialog[open]"), UNSENT);
     reconfirm();
     return;
   }
-  event.target.closest?.("dialog")?.querySelector("[data-unsent]")?.remove();
+  event.target.closest?.("dialog")?.querySelector("[data-says]")?.remove();
   if (!event.target.closest?.("[data-stays]")) event.target.closest?.("dialog")?.close();
 });
-body.addEventListener("htmx:error", () => notice("The console cannot be reached. Is the gateway running?"));
+body.addEventListener("htmx:error", (event) => {
+  const asks = (event.detail.ctx?.request?.method ?? "GET").toUpperCase() === "GET";
+  const said = asks ? "The console cannot be reached." : "No answer came: whether it was done is not known.";
+  within(event.target.closest?.("dialog[open]"), `${said} Is the gateway running?`);
+});
 
 function notice(text) {
   const box = document.createElement("div");
@@ -52,16 +56,18 @@ function notice(text) {
   document.getElementById("notices")?.replaceChildren(box);
 }
 
-/** Nothing was done, and what was written stays. */
-function unsent(dialog) {
-  const text = "Not sent: the issuer has to confirm who you are first. Open the console in another tab, and send this again; or copy what you wrote, and load this page anew.";
+const UNSENT =
+  "Not sent: the issuer has to confirm who you are first. Open the console in another tab, and send this again; or copy what you wrote, and load this page anew.";
+
+/** In the dialog that is open, where what was written stays: a notice would stand behind it. */
+function within(dialog, text) {
   if (!dialog) {
     notice(text);
     return;
   }
-  const said = dialog.querySelector("[data-unsent]") ?? document.createElement("p");
+  const said = dialog.querySelector("[data-says]") ?? document.createElement("p");
   said.className = "notice bad";
-  said.dataset.unsent = "";
+  said.dataset.says = "";
   said.setAttribute("role", "alert");
   said.textContent = text;
   if (!said.isConnected) dialog.append(said);
@@ -118,6 +124,7 @@ function listen() {
   const mine = window.consoleStream(topics.split(",").filter(Boolean), Number(body.dataset.since), csrf, {
     open() {
       window.clearTimeout(lost);
+      if (!connection.hidden) document.getElementById("told").textContent = "";
       connection.hidden = true;
       body.dataset.listens = "yes";
       connection.textContent = LOST;
@@ -125,9 +132,7 @@ function listen() {
     },
     lost() {
       window.clearTimeout(lost);
-      lost = window.setTimeout(() => {
-        connection.hidden = false;
-      }, 500);
+      lost = window.setTimeout(() => tell(connection.textContent), 500);
     },
     refused() {
       this.lost();
@@ -163,7 +168,8 @@ async function again(url, connection) {
     return;
   }
   const crowded = answer?.status === 503;
-  connection.textContent = crowded ? "Too many pages are open: this one does not hear of changes. Close some." : LOST;
+  if (crowded) tell("Too many pages are open: this one does not hear of changes. Close some.");
+  else connection.textContent = LOST;
   listen();
 }
 
@@ -203,10 +209,25 @@ function anew() {
   window.setTimeout(anew, 1000);
 }
 
+/** For those, too, who hear the page: what comes into sight is not read out everywhere, what changes in sight is. */
 function tell(text) {
-  const connection = document.getElementById("connection");
+  const [connection, told] = ["connection", "told"].map((id) => document.getElementById(id));
   if (connection.textContent !== text) connection.textContent = text;
+  if (told.textContent !== text) told.textContent = text;
   connection.hidden = false;
+}
+
+/** The same, with the way to sign in anew: an issuer that knows nobody any more confirms nobody. Another page, so that what is written stays. */
+function tellAndLead(text) {
+  const connection = document.getElementById("connection");
+  if (connection.dataset.said === text && !connection.hidden && connection.firstElementChild) return;
+  tell(`${text} `);
+  const link = document.createElement("a");
+  link.href = "/sign-in";
+  link.target = "_blank";
+  link.textContent = "Sign in in another tab";
+  connection.dataset.said = text;
+  connection.append(link);
 }
 
 /** The issuer is asked, which shows nothing and comes back here; by one page for all. */
@@ -215,7 +236,7 @@ async function reconfirm() {
   if (confirming) return;
   confirming = true;
   stream?.close();
-  const ended = await window.consoleConfirm(window.location.pathname + window.location.search, proof, writes, tell);
+  const ended = await window.consoleConfirm(window.location.pathname + window.location.search, proof, writes, tellAndLead);
   confirming = false;
   if (ended === "over") {
     anew();
@@ -245,7 +266,9 @@ function end(why, here) {
   link.focus();
 }
 
-// -- relative times
+// -- relative times, by the gateway's clock: that of this machine may be another, and nobody has as much time left as it says
+
+const ahead = Number(body.dataset.now) ? Date.now() - Number(body.dataset.now) * 1000 : 0;
 
 function ago(seconds, lasts) {
   const size = Math.abs(seconds);
@@ -256,7 +279,7 @@ function ago(seconds, lasts) {
 }
 window.setInterval(() => {
   for (const one of document.querySelectorAll("time[datetime]")) {
-    const said = ago((Date.now() - Date.parse(one.dateTime)) / 1000, "lasts" in one.dataset);
+    const said = ago((Date.now() - ahead - Date.parse(one.dateTime)) / 1000, "lasts" in one.dataset);
     if (one.textContent !== said) one.textContent = said;
   }
 }, 1000);
@@ -273,11 +296,9 @@ body.addEventListener("htmx:after:swap", (event) => {
   if (event.detail.ctx.target === body) showHere(); // a form was answered with another page
 });
 
-// -- copies
+// -- dialogs, and the theme
 
 body.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-copy]");
-  if (button) copy(button);
   const closer = event.target.closest("[data-close]");
   if (closer) closer.closest("dialog")?.close();
   const opener = event.target.closest("[data-opens]");
@@ -285,15 +306,6 @@ body.addEventListener("click", (event) => {
   const theme = event.target.closest("[data-switch-theme]");
   if (theme) switchTheme();
 });
-
-async function copy(button) {
-  await navigator.clipboard.writeText(button.dataset.copy);
-  const said = button.textContent;
-  button.textContent = "copied";
-  window.setTimeout(() => {
-    button.textContent = said;
-  }, 1200);
-}
 
 function switchTheme() {
   const root = document.documentElement;
@@ -335,7 +347,7 @@ document.addEventListener("keydown", (event) => {
       document.getElementById("help")?.showModal();
       return;
     case ".":
-      document.querySelector("[data-copy]")?.click();
+      document.querySelector("footer.page [data-copy]")?.click();
       return;
     case "j":
     case "k":
@@ -344,6 +356,8 @@ document.addEventListener("keydown", (event) => {
     default: {
       // A key that is held down is one word, not thirty a second.
       if (event.repeat) return;
+      // Whatever has the focus is what Enter presses.
+      if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
       const button = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
       if (button && !button.disabled) {
         event.preventDefault();

@@ -92,6 +92,8 @@ batch.addEventListener("click", async (event) => {
   }
   if (what !== "look") return;
   const of = picked().map((one) => one.dataset.pick).join(" ");
+  const shown = document.getElementById("batch-body");
+  shown.replaceChildren(); // where no answer comes, what was looked at before is not what is selected now
   await window.htmx.ajax("GET", `/inbox/batch?${new URLSearchParams({ of })}`, { target: "#batch-body", swap: "innerHTML" });
-  document.getElementById("batch-dialog").showModal();
+  if (shown.firstElementChild) document.getElementById("batch-dialog").showModal();
 });

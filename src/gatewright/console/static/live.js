@@ -45,7 +45,7 @@ function tell() {
   }
   // Since what is shown, of which the list says how many calls there had been by then.
   const more = total - stoppedAt;
-  said.textContent = `paused${more > 0 ? ` · ${more.toLocaleString("en")} calls since` : ""}`;
+  said.textContent = `paused${more > 0 ? ` · ${more.toLocaleString("en")} ${more === 1 ? "call" : "calls"} since` : ""}`;
 }
 
 function stop(change) {
@@ -87,19 +87,24 @@ function mark(link) {
   window.history.replaceState(null, "", link ? link.getAttribute("href") : `/live${window.location.search}`);
 }
 
-function shut() {
+/** By a key its row has the focus again, so that `j` and `k` go on from there; a mouse leaves the list to itself. */
+function shut(byKey) {
+  const row = list.querySelector("tr[aria-current] a[data-opens-item]");
   panel.replaceChildren();
   mark(null);
-  document.activeElement?.blur();
+  if (byKey && row) row.focus();
+  else document.activeElement?.blur();
 }
 
 panel.addEventListener("click", (event) => {
   if (!event.target.closest("[data-shut]")) return;
   event.preventDefault();
-  shut();
+  shut(!event.detail);
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && panel.firstElementChild && !document.querySelector("dialog[open]")) shut();
+  if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+  if (panel.firstElementChild) shut(true);
+  else if (list.contains(document.activeElement)) document.activeElement.blur(); // and it goes on
 });
 
 // -- the chart

@@ -1,6 +1,9 @@
 // One event stream for all pages of a browser: browsers open six connections to one host, and a stream keeps one for as long as its page is
 // there, so that with six pages no request of any of them would be sent any more. One page has the stream and tells the others what it hears;
-// when it goes, the next one has it. Where browsers know no locks (an address that is neither of TLS nor of this machine) each page has its own.
+// when it goes, or answers nobody any more (browsers put pages to sleep that nobody looks at), the next one has it. Where browsers know no
+// locks (an address that is neither of TLS nor of this machine) each page has its own, while somebody can see it.
+
+const [ASK_MS, ANSWER_MS] = [5000, 2500];
 
 /** `topics` of a page as it was at change `since`; `key` is its page key. `on` is told: `changed` (a number, topics), `open`, `lost`, `over` (why), and
  * `refused` for a stream that the browser does not try again. */
@@ -10,8 +13,10 @@ window.consoleStream = (topics, since, key, on) => {
   // Each with a stream of its own has nothing to tell the others: they would hear everything twice.
   const channel = navigator.locks ? new BroadcastChannel(name) : { addEventListener() {}, postMessage() {}, close() {} };
   const leaving = new AbortController();
+  let waiting = new AbortController(); // for the stream of another page
   let release = () => {};
   let source = null;
+  let answered = 0; // when the page that has the stream was heard last
 
   // Of the page that has the stream: since which change, and the last one of each topic.
   let from = since;
@@ -19,6 +24,7 @@ window.consoleStream = (topics, since, key, on) => {
   const standing = () => ({ kind: "standing", from, last, number: since, open: source?.readyState === EventSource.OPEN });
 
   function heard(said) {
+    if (said.kind !== "asked") answered = performance.now();
     if (said.kind === "changed" || said.kind === "standing") {
       // What changed before the stream began was told to nobody.
       const news = (one) => (said.kind === "changed" ? said.topics.includes(one) : since < said.from || (said.last[one] ?? 0) > since);
@@ -40,8 +46,7 @@ window.consoleStream = (topics, since, key, on) => {
     heard(said);
   }
 
-  function lead() {
-    if (leaving.signal.aborted) return undefined;
+  function begin() {
     from = since;
     source = new EventSource(`/events?topics=all&since=${since}&key=${encodeURIComponent(key)}`);
     source.addEventListener("open", () => {
@@ -56,18 +61,67 @@ window.consoleStream = (topics, since, key, on) => {
       for (const one of changed) last[one] = number;
       tell({ kind: "changed", number, topics: changed });
     });
+  }
+
+  function end() {
+    source?.close();
+    source = null;
+  }
+
+  // -- whose turn it is
+
+  function lead() {
+    if (leaving.signal.aborted) return undefined;
+    begin();
+    channel.postMessage(standing()); // nobody else takes it meanwhile
     return new Promise((resolve) => (release = resolve));
+  }
+
+  function wait(options) {
+    navigator.locks.request(name, options, lead).catch(() => {
+      // Another page has taken the stream away from this one, which had not answered.
+      if (leaving.signal.aborted || !source) return;
+      end();
+      queue();
+    });
+  }
+
+  function queue() {
+    waiting = new AbortController();
+    wait({ signal: waiting.signal });
+    channel.postMessage({ kind: "asked" });
+  }
+
+  /** A page that has the stream and sleeps says nothing, and all others would show for ever what they show. */
+  function look() {
+    const now = performance.now();
+    if (source || now - answered < ASK_MS) return;
+    channel.postMessage({ kind: "asked" });
+    window.setTimeout(() => {
+      if (source || leaving.signal.aborted || answered >= now) return;
+      waiting.abort();
+      wait({ steal: true });
+    }, ANSWER_MS);
+  }
+
+  function seen() {
+    if (navigator.locks) look();
+    else if (document.hidden) end();
+    else if (!source) begin();
   }
 
   function close() {
     leaving.abort();
-    source?.close();
+    waiting.abort();
+    window.clearInterval(looking);
+    end();
     channel.close();
     release();
   }
 
-  channel.postMessage({ kind: "asked" });
-  if (navigator.locks) navigator.locks.request(name, { signal: leaving.signal }, lead).catch(() => {});
-  else lead();
+  document.addEventListener("visibilitychange", seen, { signal: leaving.signal });
+  const looking = navigator.locks ? window.setInterval(look, ASK_MS) : 0;
+  if (navigator.locks) queue();
+  else if (!document.hidden) begin();
   return { url, close };
 };

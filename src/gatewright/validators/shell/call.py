@@ -40,8 +40,8 @@ _OF_NONE = {"runs": "runs", "writes": "writes_here", "hosts": "network"}
 _NAMING = frozenset({"--include", "--glob", "--iglob", "-g"})
 """Options whose value says by their names which files are read."""
 _ANY_WORDS = Pattern(
-    r"g?(?:echo|basename|dirname|expr|factor|seq|tr|true|false|id|groups|readlink|realpath|ls|dir|vdir|df|sleep)|command|type|which|whereis|printf|pwdx|ps|"
-    r"exit|return|git (?:describe|rev-parse|merge-base|name-rev|cherry|check-ignore|check-attr|count-objects|show-ref|show-branch|worktree list|submodule status|notes list|version)|"
+    r"g?(?:echo|basename|dirname|expr|factor|seq|tr|true|false|id|groups|readlink|realpath|ls|dir|vdir|df|sleep)|command|type|which|whereis|printf|pwdx|"
+    r"git (?:describe|rev-parse|merge-base|name-rev|cherry|check-ignore|check-attr|count-objects|show-ref|show-branch|worktree list|submodule status|notes list|version)|"
     r"(?:docker|podman|nerdctl)(?: container| image| network| volume)? (?:ps|port|top|history|diff|ls|list|images)"
 )
 """Programs that write and run nothing by any option of theirs, in the table or not: they may get words that nobody has seen."""
@@ -86,7 +86,7 @@ class Call:
     def seen(self, word: Word) -> None:
         """Refuse a text that nobody has seen where it could be an option, or several words."""
         mark = marked(word.text)
-        if mark == word.text and DASHED in self.at.listed and not self.is_harmless():
+        if mark == word.text and DASHED in self.at.listed and not (self.is_harmless() or self._needs_one()):  # fmt: skip
             raise Refused("unknown_arguments", self.name)
         if mark and (word.bare or word.text.startswith(mark)) and self._is_unseen(word.text) and not _ANY_WORDS.fits(self.name):  # fmt: skip
             raise Refused("unknown_arguments" if mark == MARK else "command_substitution", self.name)  # fmt: skip
@@ -101,9 +101,17 @@ class Call:
 
     def is_harmless(self) -> bool:
         """Whether no option that the table knows of the program does anything."""
-        entry = self.entry
-        options = (*entry.letters.values(), *entry.longs.values(), *entry.words.values())
+        options = self.entry.options()
         return all(one.kind in {"text", "reads"} and not one.does & _CHANGING for one in options)
+
+    def _needs_one(self) -> bool:
+        """Whether a name is all that it gets and needs: if that were an option, there would be none."""
+        slots, tail, _ = self.entry.operands
+        runs = any(
+            one.kind == "runs" or one.does & {"runs", "code"} for one in self.entry.options()
+        )
+        alone = sum(one.text[:1] != "-" for one in self.words) == 1
+        return alone and not tail and not runs and slots != () and slots[0].least > 0
 
     def has(self, *names: str) -> bool:
         """Whether one of these options was given."""
@@ -120,7 +128,7 @@ def _is_stream(program: str, kind: str, text: str, by: str) -> bool:
     """Whether a word means another stream, and no file: what is deleted is always one, and what is written by that name may be."""
     if text.startswith("/dev/fd/") and kind != "writes":
         return True
-    if text not in _STREAMS or kind == "deletes":
+    if text not in _STREAMS or kind in _DELETES:
         return False
     if kind != "writes":
         return True
@@ -205,12 +213,13 @@ _VALUES = {"runs": "runs", "hosts": "host", "package": "package"}
 
 
 _CHANGING = frozenset({"changes", "deletes", "runs", "writes", "writes_here", "sends", "settings"})
-_BELOW = {"reads": "reads_below", "lists": "lists_below"}
+_BELOW = {"reads": "reads_below", "lists": "lists_below", "deletes": "deletes_below"}
+_DELETES = frozenset({"deletes", "deletes_below"})
 
 
 def _pathspec(word: Word, kind: str) -> Word:
     """Paths of git, whose jokers it reads itself."""
-    if kind == "deletes" and word.text.startswith(":"):
+    if kind in _DELETES and word.text.startswith(":"):
         raise Refused("operand", word.text)
     return word._replace(glob=word.glob or not _JOKERS.isdisjoint(word.text))
 
@@ -254,7 +263,7 @@ def _path(call: Call, kind: str, word: Word) -> None:
     if call.of_git:
         word = _pathspec(word, kind)
     call.add_paths(kind, word, "operand")
-    if "changes" in call.does and kind not in {"writes", "deletes"}:
+    if "changes" in call.does and kind not in {"writes", *_DELETES}:
         call.add_paths("writes", word, "operand")
 
 
@@ -306,12 +315,16 @@ def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
 
 def always(call: Call) -> None:
     """Add what a program does whatever its words are."""
-    for effect in call.entry.effects & _ALWAYS & call.does:
-        call.add(effect, call.at.folder)
+    if call.entry.effects:
+        for effect in call.entry.effects & _ALWAYS & call.does:
+            call.add(effect, call.at.folder)
     if call.of_git:
         call.add("repository", call.at.folder)
-    asks = any(one.kind in {"network", "host"} and one.of == call.name for one in call.found)
-    if asks and any(marked(one.text) for one in call.words):
+    if "".join([one.text for one in call.words]).isascii():  # no mark in any of them
+        return
+    if "acts" in call.does:
+        call.hold(*call.words)
+    if any(one.kind in {"network", "host"} and one.of == call.name for one in call.found):
         call.add("sends", None, "", "operand")
 
 

@@ -58,7 +58,7 @@ class Listed(NamedTuple):
 DASHED = "\uf8fe"
 """Stands among what is listed where names that `xargs` puts on a line may begin with a dash."""
 NUMBERS = Path("#")
-"""In place of a folder: what is listed are numbers of processes."""
+"""In place of a folder: what is listed are numbers, of processes and containers where they are `chosen`."""
 
 
 class At(NamedTuple):

@@ -23,17 +23,19 @@ from gatewright.validators.shell.values import is_local
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command, Redirection
 from gatewright.validators.shell_lists import Step
-from gatewright.validators.shell_syntax import Word
+from gatewright.validators.shell_syntax import MAX_BYTES, Word
 
 __all__ = ["Line"]
 
 
 _MOST_EFFECTS = 4000
 """Of one line, which folders, values of a loop and jobs multiply."""
-_READ_AGAIN = 16
-"""Effects for which a command of a loop counts: reading it takes about as long."""
-_MOST_FOLDERS = 4
-_READING = frozenset("reads reads_below lists lists_below names text value writes deletes repository enters endless starts".split())  # fmt: skip
+_READ = 16
+"""Effects for which a command counts, besides its words: reading it takes about as long."""
+_MOST_UNROLLED = 2 * MAX_BYTES
+"""Characters of what loops make of a line."""
+_MOST_FOLDERS = 16
+_READING = frozenset("reads reads_below lists lists_below names text value writes deletes deletes_below repository enters endless starts".split())  # fmt: skip
 """Kinds of what a command does that only reads by nature, and may write by an option."""
 _DESCRIPTOR = Pattern(r"\d?-?")
 _NOWHERE = frozenset({"/dev/null"})
@@ -55,18 +57,20 @@ class _State(NamedTuple):
 
 
 class Line:
-    """One line under a preset, or under what else says of each effect whether it passes; `granted` are the capabilities."""
+    """One line under a preset, or under what else says of each effect whether it passes; `granted` are the capabilities, `folder` is where it
+    runs."""
 
-    def __init__(self, reader: Reader, granted: frozenset[str], *, writes: bool, judges: Mapping[str, Judge] | None = None) -> None:  # fmt: skip
+    def __init__(self, reader: Reader, granted: frozenset[str], *, writes: bool, judges: Mapping[str, Judge] | None = None, folder: Path = HERE) -> None:  # fmt: skip
         self._reader, self._granted, self._writes, self._judges = reader, granted, writes, judges
-        self._states: dict[tuple[int, ...], _State] = {(): _State()}
+        self._start = _State((folder,))
+        self._states: dict[tuple[int, ...], _State] = {(): self._start}
         self._within: dict[str, list[Step]] = {}
         """Mark → what prints that for which it stands."""
         self._listed: dict[str, tuple[Listed, ...] | None] = {}
         self._made: set[tuple[str, ...]] = set()
         self._typed: set[tuple[str, ...]] = set()
         self._tainted = self._fetched = False
-        self._left = _MOST_EFFECTS
+        self._left, self._unrolled = _MOST_EFFECTS, _MOST_UNROLLED
 
     def judge(self, steps: Sequence[Step]) -> None:
         """Raises `Refused` where something speaks against the line."""
@@ -74,9 +78,9 @@ class Line:
             if step.lists:
                 self._within.setdefault(step.lists, []).append(step)
         self._steps(steps)
-        if any(one.job for one in steps):
-            # A job may run what is made behind it.
-            self._tainted, self._states = self._fetched, {(): _State()}
+        if self._writes and any(one.again for one in steps):
+            # A job, and a loop when it comes round, may run what is made behind it.
+            self._tainted, self._states = self._fetched, {(): self._start}
             self._steps(steps)
 
     def _steps(self, steps: Sequence[Step]) -> None:
@@ -92,14 +96,25 @@ class Line:
                 self._substitute(step, folder)
             each = [self._beside(one, folder) for one in self._each(step)]
             effects = [[one for read in several for one in read] for several in zip(*each, strict=True)]  # fmt: skip
-        self._states[step.scope] = _gone(step, state)
+        self._states[step.scope] = self._gone(step, state)
         return effects
 
+    def _gone(self, step: Step, state: _State) -> _State:
+        """Where a shell is behind a pipeline, whatever word of a loop stands in it."""
+        if not any(map(_going, step.commands)):
+            return state
+        several = [_gone(one, state) for one in unrolled(step, self._listed)]
+        folders = _united(*(one.folders for one in several))
+        return several[0]._replace(folders=folders)
+
     def _each(self, step: Step) -> Iterator[Step]:
-        """The pipeline once for each word of a loop; what is read again counts as effects do, so that short lines do not take long."""
+        """The pipeline once for each word of a loop."""
+        if not self._listed:
+            yield step
+            return
         for at, one in enumerate(unrolled(step, self._listed)):
-            self._left -= sum(_READ_AGAIN + len(command.words) for command in one.commands) if at else 0  # fmt: skip
-            if self._left < 0:
+            self._unrolled -= sum(len(word.text) for each in one.commands for word in each.words) if at else 0  # fmt: skip
+            if self._unrolled < 0:
                 raise Refused("too_long", "for")
             yield one
 
@@ -143,27 +158,26 @@ class Line:
         fed = ""
         for at, command in enumerate(step.commands):
             how = fed
-            if not how and any("<" in one.sign for one in command.redirections):
+            if not how and command.redirections and any("<" in one.sign for one in command.redirections):  # fmt: skip
                 how = "file"
             listed = self._listed
-            if at and any(program_name(one.text) == "xargs" for one in command.words):
+            if at and any(one.text.endswith("xargs") for one in command.words):
                 listed = {**listed, MARK: listing(step.commands[:at], read, folder)}
-            elif command.words:
-                listed = {**listed, MARK: None}
             found = self._command(command, At(folder, listed, how))
             read.append(found)
-            fed = "network" if fed == "network" or _is_foreign(found) else "pipe"
+            if at + 1 < len(step.commands):
+                fed = "network" if fed == "network" or _is_foreign(found) else "pipe"
         return read
 
     def _command(self, command: Command, at: At) -> list[Effect]:
-        found = [Effect("variable", None, one, "operand", "variable") for one in command.variables]
-        found += [_redirected(one, at) for one in command.redirections if not _is_stream(one)]
+        words = command.words
+        found = _around(command, at) if command.variables or command.redirections or not words else []  # fmt: skip
         own = len(found)
-        if command.words:
-            if starts_too_many(command.words):
-                raise Refused("too_long", command.words[0].text)
-            self._reader.read(command.words, at, found)
-        self._left -= len(found)
+        if words:
+            if starts_too_many(words):
+                raise Refused("too_long", words[0].text)
+            self._reader.read(words, at, found)
+        self._left -= _READ + len(words) + len(found)
         if self._left < 0:
             raise Refused("too_long", "effects")
         said = self._said(found)
@@ -180,24 +194,27 @@ class Line:
     def _said(self, found: Sequence[Effect]) -> Said:
         kinds = {one.kind for one in found}
         local = "host" in kinds and all(is_local(one.text) for one in found if one.kind == "host")
-        project, builds = "project" in kinds, "writes_here" in kinds
-        return Said(self._granted, self._writes, frozenset(self._made), frozenset(self._typed), self._tainted, builds, project, local, kinds <= _READING)  # fmt: skip
+        made, typed = frozenset(self._made), frozenset(self._typed)
+        return Said(self._granted, self._writes, made, typed, self._tainted, "writes_here" in kinds, "project" in kinds, local, kinds <= _READING)  # fmt: skip
 
     def _keep(self, found: Sequence[Effect], at: At, own: int, *, typed: bool) -> None:
         """Keep what a command has made, and whether it may be code from elsewhere."""
-        brought = False
+        if not found:
+            return
         foreign = at.fed == "network" or _is_foreign(found)
         self._fetched = self._fetched or foreign
+        brought = any(_is_taken(one) and (_is_brought(one) or self._is_typed(one)) for one in found)
+        only_reads = {one.kind for one in found} <= _READING
         for place_, effect in enumerate(found):
             put = (place_ < own and effect.by == "redirect") or effect.of in _PUTTING
             if effect.kind == "writes" and effect.path is not None:
-                brought = brought or any(_is_taken(one) and (_is_brought(one) or self._is_typed(one)) for one in found)  # fmt: skip
                 if typed and _SOURCES.fits(effect.text):
                     self._typed.add(effect.path.parts)
                 elif (put or foreign or brought) and not (_LOGS.fits(effect.text) and not foreign):
                     self._made.add(effect.path.parts)
                     self._tainted = True
-                elif self._is_reshaped(effect, found):
+                # What a program for texts makes of another file, or of what stands on the line.
+                elif only_reads and effect.of not in KEEPING:
                     self._made.add(
                         (*_root(effect), "*")
                         if effect.listed or effect.path.wild
@@ -214,10 +231,6 @@ class Line:
                 )
             ):
                 self._tainted = True
-
-    def _is_reshaped(self, effect: Effect, found: Sequence[Effect]) -> bool:
-        """Whether a file gets what a program for texts makes of another, or of what stands on the line."""
-        return effect.of not in KEEPING and {one.kind for one in found} <= _READING
 
     def _is_typed(self, effect: Effect) -> bool:
         return effect.path is not None and effect.path.parts in self._typed
@@ -282,11 +295,19 @@ def _is_foreign(found: Sequence[Effect]) -> bool:
 def _is_stream(one: Redirection) -> bool:
     """Whether a redirection leads to another stream, or nowhere."""
     target = one.target.text
-    if one.sign == "<<<":  # a text that stands on the line
-        return True
+    if one.sign == "<<<" or (one.sign == "<" and target.startswith("/dev/fd/")):
+        return True  # a text that stands on the line, or what a command prints
     if one.sign in {">&", "<&"} and _DESCRIPTOR.fits(target):
         return True
     return target in _NOWHERE or (one.sign[-1] != "<" and target in _STREAMS)
+
+
+def _around(command: Command, at: At) -> list[Effect]:
+    """What its variables and redirections do."""
+    # Alone a variable is the shell's own.
+    by = "operand" if command.words else "alone"
+    found = [Effect("variable", None, one, by, "variable") for one in command.variables]
+    return found + [_redirected(one, at) for one in command.redirections if not _is_stream(one)]
 
 
 def _redirected(one: Redirection, at: At) -> Effect:
@@ -301,8 +322,8 @@ def _redirected(one: Redirection, at: At) -> Effect:
     return Effect("writes", path, target.text, "redirect", "redirection")
 
 
-def _united(some: tuple[Path, ...], others: tuple[Path, ...]) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys((*some, *others)))
+def _united(*several: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(one for some in several for one in some))
 
 
 _GOING = frozenset({"cd", "pushd", "popd", "chdir"})
@@ -310,12 +331,7 @@ _GOING = frozenset({"cd", "pushd", "popd", "chdir"})
 
 def _gone(step: Step, state: _State) -> _State:
     """Where a shell is behind a pipeline. Some shells run the last command of one themselves."""
-    for command in step.commands:
-        words = list(command.words)
-        while words and (program_name(words[0].text) == "time" or words[0].text in {"-p", "--"}):
-            del words[0]
-        if not words or words[0].text not in _GOING:
-            continue
+    for words in filter(None, map(_going, step.commands)):
         gone = _after(words, state)
         if len(step.commands) > 1:
             gone = gone._replace(folders=_united(gone.folders, state.folders))
@@ -323,11 +339,25 @@ def _gone(step: Step, state: _State) -> _State:
     return state
 
 
+_BEFORE_GOING = ("time", "-p", "--")
+
+
+def _going(command: Command) -> Sequence[Word]:
+    """The words of a command that goes to another folder; none of any other."""
+    words = command.words
+    if not words or (words[0].text not in _GOING and not words[0].text.endswith(_BEFORE_GOING)):
+        return ()
+    at = 0
+    while at < len(words) and (program_name(words[at].text) == "time" or words[at].text in {"-p", "--"}):  # fmt: skip
+        at += 1
+    return words[at:] if at < len(words) and words[at].text in _GOING else ()
+
+
 def _turns(word: Word) -> bool:
     return word.text.startswith(("-", "+"))
 
 
-def _after(words: list[Word], state: _State) -> _State:
+def _after(words: Sequence[Word], state: _State) -> _State:
     name = words[0].text
     to = next((one for one in words[1:] if not one.text.startswith("-") or one.text == "-"), None)
     failed = _united(state.failed, state.folders)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.effects import At, Effect, marked
 from gatewright.validators.shell.line import Line
-from gatewright.validators.shell.names import ALIASES, HIDING, RUNNERS, known_as, program_name
+from gatewright.validators.shell.names import ALIASES, RUNNERS, known_as, program_name
 from gatewright.validators.shell.places import (
     HERE,
+    SYSTEM,
+    Path,
     chooses_secrets,
     is_kept,
     is_secret,
@@ -114,22 +117,15 @@ class Denying(Reader):
         said = program_name(words[0].text)
         if marked(said) or words[0].glob:
             raise Refused("program_name", said)
-        name = (
-            said
-            if said in self._extra
-            else known_as(said, self._table.entries, self._table.parents, RUNNERS, DANGEROUS)
-        )
+        name = said if said in self._extra else self._known_as(said)
         words = [words[0]._replace(text=name), *words[1:]]
         if name in self._extra:
             found += arguments(name, words)
             return
-        rule = "runs_programs" if name in RUNNERS else harm_of(name)
-        asks = len(words) == len((name, "--version")) and words[1].text in _ASKING
-        if rule is not None and not (asks and self._knows(name)) and (name in RUNNERS or not self._knows(name)):  # fmt: skip
-            raise Refused(rule, name)
-        if not self._knows(name) or name in DELETERS | _RIGHTS:
+        rule, known = self._rule_of(name, words), self._knows(name)
+        if not known or name in _RIGHTS:
             self._hold_words([one.text for one in words])
-        if not self._knows(name) and "/" not in name:
+        if not known and "/" not in name:
             found += arguments(name, words)
             return
         kept = len(found)
@@ -139,15 +135,54 @@ class Denying(Reader):
             if rule is not None or problem.rule not in _UNKNOWN or name in _closed():
                 unseen = problem.rule == "unknown_arguments"
                 raise Refused(problem.rule if unseen else rule or problem.rule, problem.why) from None  # fmt: skip
+            if name in self._table.parents - _VERSIONING and _destroys(words):
+                raise Refused("destroys", problem.why) from None
             # Nobody knows what the words mean, and no other word of this program would run anything.
             del found[kept:]
             self._hold_words([one.text for one in words])
             found += arguments(name, words)
 
+    def _rule_of(self, name: str, words: Sequence[Word]) -> str | None:
+        """What speaks against a program by its name, where its words may say otherwise. Raises `Refused` where they may not."""
+        base = name.rpartition("/")[2]
+        loads = base.startswith("ld") and _LOADER.fits(base)
+        rule = "runs_programs" if base in RUNNERS or loads else harm_of(name)
+        if rule is None:
+            return None
+        asks = len(words) == len((name, "--version")) and words[1].text in _ASKING
+        stays = name in RUNNERS or not self._knows(name)
+        if rule == "destroys" or (stays and not (asks and self._knows(name))):
+            raise Refused(rule, name)
+        return rule
+
+    def _known_as(self, said: str) -> str:
+        """By which name a program is known, wherever it is installed; one of a project by its path is its own."""
+        if self._knows(said):
+            return said
+        base = said.rpartition("/")[2] if "/" in said and _INSTALLED.fits(said) else said
+        known = known_as(base, self._table.entries, self._table.parents, RUNNERS, DANGEROUS)
+        return known if base == said or self._knows(known) or known in RUNNERS | DANGEROUS else said
+
     def _hold_words(self, texts: list[str]) -> None:
         rule = strict_rule(texts)
         if rule is not None:
             raise Refused(rule, texts[0])
+
+
+_INSTALLED = Pattern(r"[/~].*/(?:s?bin|games)/[^/]+", DOTALL)
+_LOADER = Pattern(r"ld(?:-[\w.-]+)?\.so(?:\.\d+)*")
+"""What loads the program that is named behind it."""
+_VERSIONING = frozenset({"git", "hg", "svn"})
+"""What keeps a history of what is removed."""
+_DESTROYING = Pattern(
+    r"(?:.*:)?(?:delete|destroy|drop|purge|rb|remove|rm|terminate|wipe)(?:[-_]?all|-[\w-]+)?"
+)
+
+
+def _destroys(words: Sequence[Word]) -> bool:
+    """Whether the words before the first option hold a verb by which a service gives up what it keeps."""
+    before = takewhile(lambda one: one.text[:1] != "-", words[1:])
+    return any(_DESTROYING.fits(one.text) for one in before)
 
 
 _ASKING = frozenset({"--version", "--help"})
@@ -156,21 +191,30 @@ _UNKNOWN = frozenset({"option", "operand", "subcommand"})
 
 @cache
 def _closed() -> frozenset[str]:
-    """Programs of which no unknown word passes: some run others by one of their words, and some do nothing but read."""
+    """Programs of which no unknown word passes: some run others by one of their words, and some do nothing but show."""
     entries, parents = table()
-    found = {name.partition(" ")[0] for name, one in entries.items() if _may_run(one)}
-    found |= {name for name, one in entries.items() if name not in parents and _only_reads(one)}
-    found |= HIDING
+    found = {name.partition(" ")[0] for name, one in entries.items() if one.closed or _may_run(one)}
+    found |= {name for name, one in entries.items() if name not in parents and (_only_reads(one) or _only_shows(one))}  # fmt: skip
     return frozenset(found.union(alias for alias, name in ALIASES.items() if name in found))
 
 
 def _may_run(entry: Entry) -> bool:
-    options = (*entry.letters.values(), *entry.longs.values(), *entry.words.values())
-    return entry.operands.tail == "command" or entry.stdin == "runs" or any(one.kind == "runs" for one in options)  # fmt: skip
+    runs = any(one.kind == "runs" or one.does & {"runs", "code"} for one in entry.options())
+    return runs or entry.operands.tail == "command" or entry.stdin == "runs"
 
 
 def _only_reads(entry: Entry) -> bool:
     return entry.effects <= {"recursive"} and any(one.kind in {"reads", "lists"} for one in entry.operands.slots)  # fmt: skip
+
+
+_SHOWING = frozenset({"recursive", "network", "endless", "environment"})
+
+
+def _only_shows(entry: Entry) -> bool:
+    """Whether nothing that is known of a program changes anything."""
+    changes = any(one.does - _SHOWING or one.kind in {"writes", "runs"} for one in entry.options())
+    writes = any(one.kind in {"writes", "deletes", "script", "code", "module", "package"} for one in entry.operands.slots)  # fmt: skip
+    return entry.effects <= _SHOWING and not changes and not writes and not entry.operands.tail
 
 
 def _denied(effect: Effect, said: Said) -> str | None:
@@ -199,7 +243,7 @@ _STARTING = Pattern(r"(?:go (?:run|generate|install)|cargo (?:run|r|install)|(?:
 
 
 def _read(effect: Effect, said: Said) -> str | None:
-    found = JUDGES["lists" if effect.kind == "lists_below" else effect.kind](effect, said._replace(granted=_ENDLESS))  # fmt: skip
+    found = JUDGES["lists" if effect.kind == "lists_below" else effect.kind](effect, said._replace(granted=_ENDLESS, writes=False))  # fmt: skip
     # By an option it would be settings, or code.
     takes = effect.by.startswith("-") and (said.project or said.builds)
     return None if found == "outside" and not takes else found
@@ -222,18 +266,29 @@ def _written(effect: Effect, said: Said) -> str | None:
         return "unknown_arguments"
     if is_secret(path):
         return "host_file"
-    if is_kept(path) or (path.base == "/" and path.parts[:1] in _SYSTEM):
+    if is_kept(path) or _is_of_system(path, effect.text):
         return "outside"
-    if effect.by == "-delete" or JUDGES[effect.kind](effect, said) == "recursive_delete":
+    below = (
+        effect.kind == "deletes_below" and effect.of != "git rm"
+    )  # which keeps it in its history
+    if effect.by == "-delete" or below or JUDGES[effect.kind](effect, said) == "recursive_delete":
         return "recursive_delete"
-    if effect.kind == "deletes" and effect.of not in DELETERS and place(path) not in {"inside", "temporary"}:  # fmt: skip
+    if effect.kind.startswith("deletes") and effect.of not in DELETERS and place(path) not in {"inside", "temporary"}:  # fmt: skip
         return "outside"
     return "option" if effect.by.startswith("-") and said.reads and effect.of not in KEEPING else None  # fmt: skip
 
 
+def _is_of_system(path: Path, text: str) -> bool:
+    """Whether a path is one of the system, also where it climbs up to the root."""
+    own = path.parts[:1] in SYSTEM
+    return own and (path.base == "/" or (path.base == "^" and path.parts != () and "../.." in text))
+
+
 def _run(effect: Effect, said: Said) -> str | None:
-    """A file by its name; no stream, and nothing from another machine."""
+    """A file by its name; no stream, nothing from another machine, and no statements that nobody has read."""
     path = effect.path
+    if effect.of in _OF_STATEMENTS:
+        return "script"
     stream = path is None or (path.base == "/" and path.parts[:1] in {("dev",), ("proc",)})
     return "inline_code" if stream or "://" in effect.text or effect.text.startswith(("http:", "https:", "npm:", "jsr:")) else None  # fmt: skip
 
@@ -250,14 +305,14 @@ def _valued(effect: Effect, said: Said) -> str | None:
     return JUDGES["value"](effect._replace(text=_LIBRARIES.sub("x", effect.text)), said)
 
 
+_OF_STATEMENTS = frozenset({"psql", "mysql", "mariadb", "mongosh", "mongo"})
 _LIBRARIES = Pattern(r"/(?:usr|opt|lib|lib64)(?:/\w[\w.+-]*)*")
-_SYSTEM = ((), *((one,) for one in "bin boot dev etc lib lib64 proc root sbin sys usr".split()))
 
 
 _DENIED: Mapping[str, Judge] = {
     **JUDGES,
     **dict.fromkeys(("reads", "reads_below", "lists", "lists_below"), _read),
-    **dict.fromkeys(("writes", "deletes"), _written),
+    **dict.fromkeys(("writes", "deletes", "deletes_below"), _written),
     "run": _run,
     "runs": lambda effect, said: (
         JUDGES["runs"](effect, said) if effect.of in TESTING else "program_option"
@@ -273,8 +328,8 @@ _DENIED: Mapping[str, Judge] = {
 _DENYING: Mapping[str, Judge] = dict.fromkeys(JUDGES, _denied)
 
 
-def denying_line(reader: Reader, seen: Seen | None = None) -> Line:
+def denying_line(reader: Reader, folder: Path = HERE, seen: Seen | None = None) -> Line:
     """A line that may do what is not known for harm. `seen` gets what is judged."""
     judges = _DENYING if seen is None else Watched(seen, _DENYING)
     granted = frozenset({"network", "environment", "endless"})
-    return Line(reader, granted, writes=True, judges=judges)
+    return Line(reader, granted, writes=True, judges=judges, folder=folder)

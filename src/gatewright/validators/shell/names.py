@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["ALIASES", "HIDING", "RUNNERS", "known_as", "program_name", "starts_too_many"]
+__all__ = ["ALIASES", "RUNNERS", "known_as", "program_name", "starts_too_many"]
 
 RUNNERS = frozenset(
     """
@@ -21,25 +21,12 @@ RUNNERS = frozenset(
     setarch linux64 linux32 i386 uname26 x86_64 prlimit numactl choom chpst softlimit setlock runcon aa-exec sg newgrp
     catchsegv valgrind perf rlwrap fakeroot faketime eatmydata cpulimit timelimit trickle daemonize unbuffer chronic ifne pee
     corepack pnpx torify torsocks proxychains proxychains4 dbus-run-session dbus-launch ssh-agent sshpass firejail bwrap wine
-    run-parts watchexec entr tmate nix-shell
+    run-parts watchexec entr tmate nix-shell rc sash slsh es scsh ghci pry byebug jjs groovysh red gvim gview vimdiff nano pico joe mutt mailx
+    grc logsave multitime pexec msgfilter bpftrace xdotool rlogin rsh mosh lftp run-mailcap xterm gnome-terminal konsole tasksh wsl
+    claude codex gemini aider opencode cursor-agent
 """.split()
 )
 """What runs other programs by nature, or changes what a shell takes for one."""
-
-HIDING = frozenset(
-    """
-    R ant apk apt apt-cache ar arch arp asdf basename bazel brew bunzip2 bzip2 cal cargo cd clear cmake dart date dig direnv dirname dirs dmesg
-    dnf dotnet dpkg dpkg-query echo envsubst ethtool expr factor false findmnt free gem getconf getenforce getent go goenv gradle groups gunzip
-    gzip helm host hostid hostname hostnamectl id ifconfig ip iwconfig jar javac jenv journalctl kubectl last lastb lastlog ld locale localectl
-    locate loginctl logname lsb_release lscpu lshw lspci lsusb make meson mise mix modinfo mount mvn ncal netstat ninja nmcli nodenv nox nproc
-    nslookup nstat numfmt nvm openssl osascript pacman pathchk pdftotext pgrep pidof pip plocate pmap popd printenv printf ps pstree pushd pwd
-    pwdx pyenv rake rbenv resolvectl route rpm ruff runlevel rustc rustup seq sestatus sleep snap ss stack sw_vers swapon swift sysctl systemctl
-    tabs terraform test timedatectl toe top tox tput tr tracepath traceroute true tty uname units unxz uptime users uuidgen volta w whereis
-    which who whoami whois xsv xz yes yum
-""".split()
-)
-"""What runs others or changes the host by options and subcommands of which the table has only the harmless ones, or has so few that one more
-is a mistake."""
 
 ALIASES = {
     **dict.fromkeys("cc c++ g++ clang clang++ cpp gfortran".split(), "gcc"),

@@ -7,14 +7,14 @@ and a path that climbs above the beginning is outside. A `cd` to what looks like
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern, escape
 from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_files import holds_sensitive_files, is_sensitive
+from gatewright.validators.shell_jokers import may_name
 
-__all__ = ["ANYWHERE", "HERE", "Path", "chooses_secrets", "entered", "holds_secrets", "is_kept", "is_of_others", "is_secret", "place", "resolve"]  # fmt: skip
+__all__ = ["ANYWHERE", "HERE", "SYSTEM", "Path", "chooses_secrets", "entered", "holds_secrets", "is_kept", "is_of_others", "is_secret", "place", "resolve", "workspace"]  # fmt: skip
 
 
 class Path(NamedTuple):
@@ -102,6 +102,23 @@ def place(path: Path, *, written: bool = False) -> str:
     return "unknown" if path.base in {"?", "#"} else "outside"
 
 
+SYSTEM = ((), *((one,) for one in "bin boot dev etc lib lib64 proc root sbin sys usr".split()))
+"""First parts of what belongs to the host."""
+
+
+def workspace(text: str) -> Path:
+    """Where a line runs that somebody runs in a folder: that is its workspace, but for places of the host, homes and what holds secrets."""
+    found = entered(HERE, text)
+    if (
+        found.base != "/"
+        or found.parts[:1] in SYSTEM
+        or is_of_others(found)
+        or holds_secrets(found)
+    ):
+        return found
+    return Path("", (), False, found.parts)
+
+
 _HINTS = Pattern(
     r"(?:^|/)\.|etc/|proc|dev/|var/|run/|root|library|secret|passw|shadow|credential|token|auth|key|\.pem|\.p12|\.pfx|\.ppk|\.jks|\.kdb|tfstate|\.ovpn|"
     r"id_[rde]|env|wp-config|rc|service.?account|keychain|cookies|logins|history|vault|\.crt",
@@ -129,14 +146,13 @@ _NO_ROLE = Pattern(
 
 def is_secret(path: Path) -> bool:
     """Whether a path is, or by its jokers may be, a file that holds secrets or belongs to the host."""
-    text = path.text()
-    if not path.wild and not _HINTS.within(text):
+    return _secret(path.text(), path.base == "", path.wild)
+
+
+@cached_if_short(4096)
+def _secret(text: str, relative: bool, glob: bool) -> bool:
+    if not glob and not _HINTS.within(text):
         return False
-    return _secret(text, relative=path.base == "", glob=path.wild)
-
-
-@cached_if_short(2048)
-def _secret(text: str, *, relative: bool, glob: bool) -> bool:
     if _by_role(text) or (glob and _globs_role(text)):
         return True
     plain = _BACKUP.fullmatch(text)
@@ -176,7 +192,7 @@ def _globs_role(text: str) -> bool:
         if _WILD.within(part) and part.endswith(_KEYS):
             return True
         letters = part.replace("*", "").replace("?", "")
-        if _WILD.within(part) and part[:1] not in "*?" and len(letters) > 1 and any(fnmatchcase(one, part) for one in _ROLE_NAMES):  # fmt: skip
+        if _WILD.within(part) and part[:1] not in "*?" and len(letters) > 1 and may_name(part, _ROLE_NAMES):  # fmt: skip
             return True
     return False
 
@@ -204,7 +220,7 @@ def is_of_others(path: Path) -> bool:
         return False
     for home in _HOMES:
         own = path.parts[: len(home)]
-        if own == home or (path.wild and len(own) == len(home) and all(map(fnmatchcase, home, own))):  # fmt: skip
+        if own == home or (path.wild and len(own) == len(home) and all(may_name(one, (part,)) for one, part in zip(own, home, strict=True))):  # fmt: skip
             return True
     return False
 
@@ -241,15 +257,15 @@ def is_kept(path: Path) -> bool:
     return _is_started(text) or bool(_KEPT.fits(text))
 
 
-_HOOKS = (
+_HOOKS = tuple(
     ".git .hg .husky .ssh .claude .codex .cursor .cursorrules .gemini .mcp.json .windsurf .continue .goose .qwen .opencode .aider.conf.yml .clinerules "
-    ".roo .kiro autostart launchagents launchdaemons"
+    ".roo .kiro autostart launchagents launchdaemons".split()
 )
-_STARTING = (
+_STARTING = tuple(
     ".vscode .idea .zshenv .zenv .zlogin .zlogout .bash_login .bash_logout .bash_aliases .profile .bash_profile .zprofile .bashrc .zshrc .cshrc .kshrc "
-    ".tcshrc .vimrc .inputrc .npmrc .pythonrc .envrc .gitconfig authorized_keys"
+    ".tcshrc .vimrc .inputrc .npmrc .pythonrc .envrc .gitconfig authorized_keys".split()
 )
-_HOOK_NAMES = "|".join(map(escape, _HOOKS.split()))
+_HOOK_NAMES = "|".join(map(escape, _HOOKS))
 _HOOK = Pattern(
     rf"(?:.*[/\\])?(?:{_HOOK_NAMES}|\.config[/\\]+(?:systemd|fish|autostart|git))(?:[/\\].*)?",
     DOTALL | IGNORECASE,
@@ -263,15 +279,15 @@ _JOKER = Pattern(r"[*?\[{]")
 
 def _is_hook(path: str) -> bool:
     """Whether a path is, or by its jokers may be, a hook of a repository or a setting of an agent."""
-    return _HOOK.fits(path) or _may_name(path, _HOOKS.split())
+    return _HOOK.fits(path) or _may_name(path, _HOOKS)
 
 
 def _is_started(path: str) -> bool:
     """Whether a path is, or by its jokers may be, what somebody's program runs later without being asked."""
-    return _is_hook(path) or _STARTED.fits(path) or _may_name(path, _STARTING.split())
+    return _is_hook(path) or _STARTED.fits(path) or _may_name(path, _STARTING)
 
 
 def _may_name(path: str, names: Iterable[str]) -> bool:
     """Whether a component with jokers could become one of these names. A shell puts no name with a dot in place of a bare joker."""
     parts = [one for one in path.casefold().split("/") if _JOKER.within(one) and one[0] not in "*?"]
-    return any(fnmatchcase(name, one) for one in parts for name in names)
+    return any(may_name(one, names) for one in parts)

@@ -32,6 +32,7 @@ from gatewright.validators.shell.values import (
     is_url,
     may_hold_metadata,
 )
+from gatewright.validators.shell_loops import is_own_name
 
 __all__ = ["JUDGES", "Judge", "rule_of"]
 
@@ -58,7 +59,7 @@ def _spelled(effect: Effect, said: Said) -> str | None:
     text = effect.text
     if effect.of == "rsync" and ":" in text:
         return "sends_away"
-    if _URL.fits(text):
+    if not _SIGNS.isdisjoint(text) and _URL.fits(text):
         return "outside" if said.builds or said.project else _network(effect, said)
     if text.startswith("@") and _is_list(text, effect.of):
         return "unknown_arguments"
@@ -88,6 +89,7 @@ _URL = Pattern(
     r"[A-Za-z][\w+.-]+://.*|(?:https?|ftps?|sftp|rtsp|rtmp|rtp|srt|gopher|tftp|concat|subfile|crypto|data|tcp|udp|tls|pipe|cache)[:,].*",
     DOTALL,
 )
+_SIGNS = frozenset(":,")
 _UPSTREAM = Pattern(
     r"@(?:\{(?:u|upstream|push|-?\d{1,4})\})?(?:[~^]\d{0,4})*(?:\.{2,3}[\w@{}~^/-]*)?"
 )
@@ -308,7 +310,8 @@ def _target(effect: Effect, said: Said) -> str | None:
 
 
 def _variable(effect: Effect, said: Said) -> str | None:
-    return None if is_harmless_variable(effect.text, writes=said.writes) else "assignment"
+    own = effect.by == "alone" and is_own_name(effect.text.partition("=")[0])
+    return None if own or is_harmless_variable(effect.text, writes=said.writes) else "assignment"
 
 
 def _setting(effect: Effect, said: Said) -> str | None:
@@ -364,7 +367,7 @@ JUDGES: Mapping[str, Judge] = {
     "lists_below": _lists_below,
     "names": _names,
     "writes": _writes,
-    "deletes": _deletes,
+    **dict.fromkeys(("deletes", "deletes_below"), _deletes),
     "run": _run,
     "runs": _runs,
     "code": _code,

@@ -149,7 +149,8 @@ class Reader:
         always(call)
         fed(call, bool(call.given.operands))
         if operands.tail == "command":
-            if call.name in _TIMERS and all(_SHORT.fits(one.text) for one in left):
+            ends = call.has("-k", "--kill-after") or not call.has("-s", "--signal")
+            if call.name in _TIMERS and ends and all(_SHORT.fits(one.text) for one in left):
                 call.at = call.at._replace(bounded=True)
             call.command(rest)
         elif operands.tail == "again":
@@ -222,8 +223,10 @@ def _has_operand(own: Entry, words: Sequence[Word], more: Entry | None) -> bool:
 def _instead(found: Given) -> Operands | None:
     """The operands that options say, those that change something first."""
     said = [one.opt.instead for one in found.options if one.opt.instead is not None]
+    if not said:
+        return None
     changing = (one for one in said if any(slot.kind in _CHANGING for slot in one.slots))
-    return next(changing, said[0] if said else None)
+    return next(changing, said[0])
 
 
 _CHANGING = frozenset({"writes", "deletes", "script", "code"})
@@ -244,4 +247,17 @@ _VERSION = Pattern(r"[\w.^~*+-]+")
 _VERSIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
 
 
-_NOTHING = Entry(("",), "", {}, {}, {}, frozenset(), Operands(()), "reads", "", False, {})
+_NOTHING = Entry(
+    ("",),
+    "",
+    {},
+    {},
+    {},
+    frozenset(),
+    Operands(()),
+    "reads",
+    "",
+    bare=False,
+    closed=False,
+    examples={},
+)

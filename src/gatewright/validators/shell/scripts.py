@@ -6,11 +6,14 @@ Whether a loop ends nobody can say in general; what is plainly bounded passes, a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from gatewright.patterns import ASCII, DOTALL, Pattern
 
 __all__ = ["awk_needs", "jq_rule", "sed_needs", "yq_rule"]
 
+_MOST_LOOPS = 16
+"""Loops, labels and functions of one script."""
 _LABEL = Pattern(r"(?:^|[;{\n])\s*:\s*([\w.-]+)")
 _BRANCH = Pattern(r"([^;{}\n]*?)([bt])\s*([\w.-]+)\s*(?:[;}\n]|\n?\Z)")
 _NEXT = Pattern(r"(?:^|[;{}\n!0-9$/])\s*[Nn]\s*(?:[;}\n]|\n?\Z)")
@@ -20,7 +23,10 @@ _LITERAL = Pattern(r"[\w \-,:\"'<>=@#%&~`/]+")
 
 def sed_needs(script: str) -> bool:
     """Whether a loop of a `sed` script may have no end."""
-    for label in _LABEL.finditer(script):
+    labels = list(islice(_LABEL.finditer(script), _MOST_LOOPS + 1))
+    if len(labels) > _MOST_LOOPS:  # what stands behind each of them is read
+        return True
+    for label in labels:
         rest = script[label.end() :]
         for branch in _BRANCH.finditer(rest):
             if branch[3] != label[1]:
@@ -67,7 +73,8 @@ def awk_needs(script: str) -> Iterator[str]:
         yield "environment"
     plain = _AWK_TEXT.sub('""', script)
     loops = len(_LOOP.findall(plain))
-    if (loops and loops != sum(_is_counted(one[1] or "", one[2], one[3], plain) for one in _FOR.finditer(plain))) or len(_WHILE.findall(plain)) != len(_ASKS.findall(plain)) or _calls_itself([one[1] for one in _DEFINED.finditer(plain)], plain):  # fmt: skip
+    # For each of them the whole program is read.
+    if loops > _MOST_LOOPS or (loops and loops != sum(_is_counted(one[1] or "", one[2], one[3], plain) for one in _FOR.finditer(plain))) or len(_WHILE.findall(plain)) != len(_ASKS.findall(plain)) or _calls_itself([one[1] for one in _DEFINED.finditer(plain)], plain):  # fmt: skip
         yield "endless"
 
 
@@ -89,7 +96,7 @@ def _is_counted(first: str, asked: str | None, then: str | None, script: str) ->
 def _calls_itself(names: list[str], script: str) -> bool:
     """Whether a function may call itself: whether one is named more than twice, as each is where it is defined and called."""
     said = [one[0] for one in _NAME.finditer(script)] if names else []
-    return any(said.count(one) > 2 for one in names[:16]) or len(names) > 16
+    return len(names) > _MOST_LOOPS or any(said.count(one) > 2 for one in names)
 
 
 _JQ_TEXT = Pattern(r'"(?:[^"\\]|\\.)*"')

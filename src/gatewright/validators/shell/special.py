@@ -78,6 +78,7 @@ CHECKS: Mapping[str, Check] = {
     "rsync": files.rsync,
     "truncate": files.truncate,
     "named": host.named,
+    "numbers": host.numbers,
     "top": host.top,
     "sysctl": host.sysctl,
     "docker-run": running.docker_run,

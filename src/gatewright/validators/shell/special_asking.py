@@ -34,7 +34,9 @@ def curl(call: Call) -> list[Word]:
         call.does.discard("writes_here")
     globs = call.name == "curl" and not call.has("-g", "--globoff")
     if globs and any(_GLOB.within(one.text) for one in call.given.operands):
-        raise Refused("operand", call.name)  # several URLs in one word, whose hosts nobody sees
+        raise Refused(
+            "unknown_arguments", call.name
+        )  # several URLs in one word, whose hosts nobody sees
     return _items(call) if call.name in _HTTPIE else call.given.operands
 
 

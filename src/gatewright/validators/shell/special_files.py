@@ -131,7 +131,7 @@ def rights(call: Call) -> list[Word]:
     """Rights, but none with which a program runs as somebody else."""
     said = [one.text for one in call.given.operands[:1]] + [one.value.text for one in call.given.options if one.name in {"-m", "--mode"} and one.value]  # fmt: skip
     if any(map(_RIGHTS.fits, said)):
-        raise Refused("operand", f"{call.name} {said[0]}")
+        raise Refused("changes_rights", f"{call.name} {said[0]}")
     return call.given.operands
 
 
@@ -139,7 +139,7 @@ def rsync(call: Call) -> list[Word]:
     """What it deletes is in the last folder."""
     if any(one.name.startswith("--delete") or one.name == "--del" for one in call.given.options):
         for one in call.given.operands[-1:]:
-            call.add_paths("deletes", one, "operand")
+            call.add_paths("deletes_below", one, "operand")
     return call.given.operands
 
 

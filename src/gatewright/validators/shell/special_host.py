@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.call import Call
+from gatewright.validators.shell.effects import marked
 from gatewright.validators.shell.words import Refused, given
 from gatewright.validators.shell_syntax import Word
 
@@ -12,6 +13,7 @@ __all__ = [
     "interval",
     "ip",
     "named",
+    "numbers",
     "ping",
     "pkill",
     "ps",
@@ -127,8 +129,18 @@ def sleep(call: Call) -> list[Word]:
 
 def seq(call: Call) -> list[Word]:
     """Numbers up to an end."""
-    if any("inf" in one.text.lower() or len(one.text) > 9 for one in call.given.operands):
+    if any("inf" in one.text.lower() or len(one.text) > 9 or marked(one.text) for one in call.given.operands):  # fmt: skip
         call.add("endless", None, "", "operand")
+    return call.given.operands
+
+
+_NUMBER = Pattern(r"-?\d{1,9}")
+
+
+def numbers(call: Call) -> list[Word]:
+    """Some shells take anything else for an expression, whose subscripts run commands."""
+    if not all(_NUMBER.fits(one.text) for one in call.given.operands):
+        raise Refused("operand", call.name)
     return call.given.operands
 
 

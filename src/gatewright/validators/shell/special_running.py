@@ -11,7 +11,7 @@ from gatewright.validators.shell.call import Call, read_options
 from gatewright.validators.shell.effects import DASHED, MARK, NUMBERS, Listed, marked, paths_of
 from gatewright.validators.shell.found import chooses
 from gatewright.validators.shell.places import HERE, Path, resolve
-from gatewright.validators.shell.words import Refused, given
+from gatewright.validators.shell.words import Option, Refused, given
 from gatewright.validators.shell_syntax import Word
 
 __all__ = [
@@ -131,16 +131,29 @@ def _tested(call: Call, words: Sequence[Word], at: int) -> int:
     return at + 1
 
 
-def xargs(call: Call) -> bool:
-    """What it runs, with the names that it gets."""
-    found, read = given(call.entry, call.words, most=1)
+_OF_ARGUMENTS = frozenset({"-n", "--max-args"})
+_OF_LINES = _OF_ARGUMENTS | {"-L", "-l", "--max-lines"}
+
+
+def _placed(call: Call, options: Sequence[Option]) -> str:
+    """In place of what names stand in the command; empty where they stand behind it."""
     placed = ""
-    for name, _, value in found.options:
+    for name, _, value in options:
         if name in {"-I", "-J", "--replace", "-i"}:
             placed = "{}" if value is None else value.text
             call.hold(Word(placed))
+        elif placed and name in _OF_LINES and not (name in _OF_ARGUMENTS and value and value.text == "1"):  # fmt: skip
+            # It takes the place of the option before it: names stand behind the command then.
+            raise Refused("option", f"xargs {name}")
         elif name in {"-a", "--arg-file"}:
             raise Refused("unknown_arguments", f"xargs {name}")
+    return placed
+
+
+def xargs(call: Call) -> bool:
+    """What it runs, with the names that it gets."""
+    found, read = given(call.entry, call.words, most=1)
+    placed = _placed(call, found.options)
     if not found.operands:
         return True
     command = list(call.words[read - 1 :])
@@ -208,12 +221,18 @@ def test(call: Call) -> bool:
         if text in _COMPARING
         for side in (texts[max(at - 1, 0)], texts[min(at + 1, len(texts) - 1)])
     )
-    evaluated = not all(map(_INTEGER.fits, compared))
+    evaluated = not all(_INTEGER.fits(one) or _is_counted(call, one) for one in compared)
     # Side by side they could be a question and what it asks of.
     beside = any(map(marked, texts)) and any(marked(one) and marked(other) for one, other in pairwise(texts))  # fmt: skip
     if evaluated or beside or any("[" in one or "$" in one for one in texts):
         raise Refused("operand", "test")
     return True
+
+
+def _is_counted(call: Call, text: str) -> bool:
+    """Whether a text is a mark for a number."""
+    listed = call.at.listed.get(text) if marked(text) == text else None
+    return bool(listed) and all(one.root == NUMBERS for one in listed or ())
 
 
 def command(call: Call) -> bool:
@@ -248,8 +267,7 @@ def kill(call: Call) -> bool:
 
 
 def _is_number(call: Call, text: str) -> bool:
-    listed = call.at.listed.get(marked(text)) if marked(text) == text else None
-    return bool(listed) and all(one.root == NUMBERS for one in listed or ())
+    return _is_counted(call, text) and all(one.chosen for one in call.at.listed.get(text) or ())
 
 
 _SIGNAL = Pattern(r"-(?:SIG)?[A-Z]{3,6}[12]?|-\d{1,2}|--signal=\w+")

@@ -90,8 +90,8 @@ def echo(call: Call) -> bool:
 
 def printf(call: Call) -> list[Word]:
     """A text with others put in. Its first word could be the option that sets a variable to the others."""
-    first = call.words[:1]
-    if any(map(_COUNTS.within, [one.text for one in call.given.operands[:1]])):
+    first, texts = call.words[:1], [one.text for one in call.given.operands]
+    if any(map(_COUNTS.within, texts[:1])) or any(map(_EVALUATED.within, texts[1:])):
         raise Refused("operand", call.name)
     if first and (first[0].bare or len(call.words) > 1) and MARKS.fits(first[0].text):
         call.hold(*first)
@@ -112,6 +112,8 @@ def less(call: Call) -> list[Word]:
 
 _COUNTS = Pattern(r"%[^%a-zA-Z\\]*n")
 """What sets a variable to how much was printed."""
+_EVALUATED = Pattern(r"\[.*(?:\$\(|`)")
+"""What some shells run where a number is printed: the subscript of a name."""
 _PLUS = Pattern(r"\+\+?(?:\d+|G|F|/[\w ]*)?")
 
 

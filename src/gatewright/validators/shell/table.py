@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any, NamedTuple
 
 __all__ = ["EFFECTS", "FLAG", "KINDS", "MAYBE", "SPECIAL", "VALUED", "BadEntry", "Entry", "Operands", "Opt", "Slot", "Table", "collected", "data_files", "entries_of", "operands_of", "table"]  # fmt: skip
@@ -29,13 +30,13 @@ EFFECTS = frozenset(
 """What a program, or an option of it, may do besides what its operands say."""
 SPECIAL = frozenset(
     "find sed awk xargs env tar date git-config jq yq test sqlite ps ping interval sleep seq cd command ip make kill git-remote "
-    "curl zip sql echo docker-run dd less top sysctl head rsync fd set python-module named".split()
+    "curl zip sql echo docker-run dd less top sysctl head rsync fd set python-module named numbers".split()
 )
 """Readers in Python for what lists cannot say."""
 _STDIN = frozenset({"reads", "runs", "names", "sends", "writes"})
 _EXAMPLES = ("passes", "refuses", "develops", "never")
 _KEYS = frozenset(
-    (*_LISTS, *_EXAMPLES, "names", "manual", "does", "effects", "operands", "instead", "stdin", "bare", "special", "note")
+    (*_LISTS, *_EXAMPLES, "names", "manual", "does", "effects", "operands", "instead", "stdin", "bare", "closed", "special", "note")
 )  # fmt: skip
 
 
@@ -87,7 +88,13 @@ class Entry(NamedTuple):
     special: str
     bare: bool
     """Whether the program may run without one of its subcommands."""
+    closed: bool
+    """Whether words of it that are in no entry may run others or change the host, so that none of them is taken for harmless."""
     examples: Mapping[str, tuple[str, ...]]
+
+    def options(self) -> Iterator[Opt]:
+        """All that it knows, however they are spelled."""
+        return chain(self.letters.values(), self.longs.values(), self.words.values())
 
 
 class _Named(NamedTuple):
@@ -186,6 +193,7 @@ def _entry(raw: Mapping[str, Any]) -> Entry:
         raw.get("stdin", "reads"),
         raw.get("special", ""),
         bool(raw.get("bare", False)),
+        bool(raw.get("closed", False)),
         {key: tuple(raw.get(key, ())) for key in _EXAMPLES},
     )
 

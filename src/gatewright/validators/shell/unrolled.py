@@ -76,7 +76,7 @@ def _put(word: Word, values: Values) -> Word:
     """The word with what stands for its marks. A shell splits what stands outside of quotes, and looks for files by it."""
     for mark in {one[0] for one in MARKS.finditer(word.text)} & values.keys():
         value = values[mark]
-        if word.bare and not value.glob and _SPLITS.within(value.text):
+        if word.bare and _SPLITS.within(value.text):
             raise Refused("unknown_arguments", value.text)
         glob = word.glob or value.glob or (word.bare and _JOKERS.within(value.text))
         word = word._replace(text=word.text.replace(mark, value.text), glob=glob)

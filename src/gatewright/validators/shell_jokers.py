@@ -1,0 +1,118 @@
+"""Matches names with a shell's patterns (`*`, `?`, `[…]`), of which no regular expression is made: strangers write them.
+
+Shells differ in what a class may hold (`[^a]`, `[[:alpha:]]`): what is no plain list of letters, nor all but these, stands for any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gatewright.short_cache import cached_if_short
+
+__all__ = ["MOST_JOKERS", "may_name", "named_by"]
+
+MOST_JOKERS = 32
+"""Jokers of one pattern. With more of them it may be any name."""
+_RUN, _ANY, _OF, _NOT = "*", "?", "[", "!"
+_INNER = ("[:", "[.", "[=")
+
+Ranges = tuple[tuple[str, str], ...]
+
+
+class _Sign(NamedTuple):
+    """What stands at one place: a run of any letters, any one letter, one of these ranges, or of none of them."""
+
+    kind: str
+    ranges: Ranges = ()
+
+    def fits(self, letter: str) -> bool:
+        """Whether a letter may stand here."""
+        there = any(first <= letter <= last for first, last in self.ranges)
+        return self.kind == _ANY or there is (self.kind != _NOT)
+
+
+def may_name(pattern: str, names: Iterable[str]) -> bool:
+    """Whether a pattern may mean one of these names."""
+    return bool(named_by(pattern, names))
+
+
+def named_by(pattern: str, names: Iterable[str]) -> list[str]:
+    """Those of some names that a pattern may mean."""
+    places = [at for one in "*?[" if (at := pattern.find(one)) >= 0]
+    before = pattern[: min(places)] if places else pattern
+    # Most patterns begin with letters with which none of them does.
+    near = [one for one in names if one.startswith(before)]
+    signs = _signs(pattern) if near and places else None
+    if signs is None:
+        return near if places else [one for one in near if one == pattern]
+    least = sum(one.kind != _RUN for one in signs)
+    return [one for one in near if len(one) >= least and _fits(signs, one)]
+
+
+def _fits(signs: tuple[_Sign, ...], name: str) -> bool:
+    at = place = 0
+    back: tuple[int, int] | None = None
+    while place < len(name):
+        sign = signs[at] if at < len(signs) else None
+        if sign is not None and sign.kind == _RUN:
+            at += 1
+            back = at, place
+        elif sign is not None and sign.fits(name[place]):
+            at, place = at + 1, place + 1
+        elif back is None:
+            return False
+        else:
+            # The last run takes one letter more.
+            back = back[0], back[1] + 1
+            at, place = back
+    return all(one.kind == _RUN for one in signs[at:])
+
+
+@cached_if_short(1024)
+def _signs(pattern: str) -> tuple[_Sign, ...] | None:
+    """What stands at each place; None where it may be anything."""
+    if sum(map(pattern.count, "*?[")) > MOST_JOKERS:
+        return None
+    found: list[_Sign] = []
+    at = 0
+    while at < len(pattern):
+        letter = pattern[at]
+        end = _end(pattern, at) if letter == "[" else 0
+        if letter == "*":
+            found.append(_Sign(_RUN))
+        elif letter == "?":
+            found.append(_Sign(_ANY))
+        elif end:
+            found.append(_class(pattern[at + 1 : end]))
+            at = end
+        else:
+            found.append(_Sign(_OF, ((letter, letter),)))
+        at += 1
+    return tuple(found)
+
+
+def _end(pattern: str, at: int) -> int:
+    """Where a class ends; 0 where it does not."""
+    at += 1
+    at += pattern[at : at + 1] in {"!", "^"}
+    at += pattern[at : at + 1] == "]"  # which is a member there
+    while at < len(pattern) and pattern[at] != "]":
+        inner = (
+            pattern.find(f"{pattern[at + 1]}]", at + 2) if pattern.startswith(_INNER, at) else -1
+        )
+        at = inner + 2 if inner >= 0 else at + 1
+    return at if at < len(pattern) else 0
+
+
+def _class(members: str) -> _Sign:
+    if members[0] == "^" or "[" in members:
+        return _Sign(_ANY)
+    kind = _NOT if members[0] == "!" else _OF
+    ranges: list[tuple[str, str]] = []
+    at = int(kind == _NOT)
+    while at < len(members):
+        last = members[at + 2] if members[at + 1 : at + 2] == "-" and at + 2 < len(members) else ""
+        ranges.append((members[at], last or members[at]))
+        at += 3 if last else 1
+    return _Sign(kind, tuple(ranges))

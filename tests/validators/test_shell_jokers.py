@@ -1,0 +1,108 @@
+"""Patterns of a shell against names, beside Python's own for what both read alike."""
+
+from __future__ import annotations
+
+import random
+from fnmatch import fnmatchcase
+from itertools import pairwise
+
+import pytest
+
+from gatewright.validators import shell_jokers
+from gatewright.validators.sandbox import prepare
+from gatewright.validators.shell_jokers import MOST_JOKERS, may_name, named_by
+from tests.costs import DOUBLED, lines_run
+
+PIECES = [
+    "*",
+    "?",
+    "a",
+    "b",
+    ".",
+    "[a]",
+    "[ab]",
+    "[a-c]",
+    "[!a]",
+    "[!a-b]",
+    "[]a]",
+    "[a-]",
+    "]",
+    "-",
+]
+STRANGE = [*PIECES, "[", "[]", "[[", "[!"]
+
+
+@pytest.mark.parametrize("pieces", [PIECES, STRANGE])
+def test_what_both_read_alike_is_matched_alike(pieces: list[str]) -> None:
+    chosen = random.Random(3)
+    for _ in range(20_000):
+        pattern = "".join(chosen.choices(pieces, k=chosen.randint(0, 6)))
+        name = "".join(chosen.choices("ab.-]c[", k=chosen.randint(0, 5)))
+        said, other = may_name(pattern, (name,)), fnmatchcase(name, pattern)
+        assert said or not other, (pattern, name)
+        assert said is other or pieces is STRANGE, (pattern, name)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        ".[^a]nv",
+        ".[^e]nv",
+        ".[[:alpha:]]nv",
+        ".[[:lower:]x]nv",
+        ".[[.e.]]nv",
+        ".[[=e=]]nv",
+        ".e[^[:digit:]]v",
+        ".[!x]nv",
+    ],
+)
+def test_a_class_that_shells_read_otherwise_is_any_letter(pattern: str) -> None:
+    assert may_name(pattern, (".env",))
+
+
+def test_those_that_a_pattern_may_mean_are_told() -> None:
+    assert named_by("id_*", (".env", "id_rsa", "id_dsa")) == ["id_rsa", "id_dsa"]
+    assert named_by("id_rsa", ("id_rsa", "id_rsa.pub")) == ["id_rsa"]
+    assert may_name("x" + "?" * MOST_JOKERS, ("x" + "y" * MOST_JOKERS,))
+    assert may_name("x" + "*a" * (MOST_JOKERS + 1), ("xy",))
+
+
+SECRETS = [
+    "/etc/shadow",
+    "~/.ssh/id_rsa",
+    ".env",
+    ".env.production",
+    "~/.aws/credentials",
+    "a/.npmrc",
+    "server.key",
+    "/proc/1/environ",
+]
+HIDDEN = ["[{}]", "[{}{}]", "[!,]", "[^,]", "[[:print:]]", "[^[:space:]]", "[[.{}.]]", "?"]
+"""What may stand for a letter."""
+MODES = [{"allow": ["inspect"]}, {"allow": ["develop"]}, {"mode": "deny-list"}, {}]
+
+
+@pytest.mark.parametrize("options", MODES, ids=str)
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_seen_behind_jokers(secret: str, options: dict[str, object]) -> None:
+    """MGP-4.5-1: whichever of its letters a joker stands for, in whatever form shells know."""
+    validator = prepare(options)
+    for at, letter in enumerate(secret):
+        # A shell puts nothing in place of a joker that begins with a dot, or is a slash or a home.
+        if letter in "/~" or (letter == "." and secret[at - 1 : at] in {"", "/"}):
+            continue
+        for form in HIDDEN:
+            joker = form.replace("{}", letter)
+            if joker == "?" and (at == 0 or secret[at - 1] == "/"):
+                continue  # a lone `?` before other letters names too many plain files
+            line = f"cat {secret[:at]}{joker}{secret[at + 1 :]}"
+            assert validator.judge(line) is not None, line
+
+
+@pytest.mark.parametrize("unit", ["[", "[[:", "[a", "a*", "[^a]", "*", "[a-"])
+def test_twice_as_long_a_pattern_costs_twice_as_much(unit: str) -> None:
+    def counted(size: int) -> int:
+        return lines_run(shell_jokers, lambda: may_name("x" + unit * size, ("x" + "a" * 30,)))
+
+    found = [counted(size) for size in (100, 200, 400, 800)]
+    assert max(after / before for before, after in pairwise(found)) <= DOUBLED, found
