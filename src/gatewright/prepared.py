@@ -1,6 +1,6 @@
 """`Prepared`: what is decided about the calls of one session to one tool, composed once from THE list; `PreparedCalls` keeps them.
 
-Theory (decision 0087). A call that every gate has let pass without a wait is asked about once more: what would each gate, filter and hook, the
+Theory (decision 0090). A call that every gate has let pass without a wait is asked about once more: what would each gate, filter and hook, the
 dispatch and the record say of all calls like it (`standing`)? Where each has an answer, the calls that follow need no walk: what the answers
 rest on is compared, what each call is still asked is asked, in the order of the list, and it is sent. Whoever has no answer
 leaves the call to the walk, and so does whatever is out of the ordinary before a call is sent. What is refused is refused by the walk alone.
@@ -26,8 +26,8 @@ __all__ = ["KEPT", "Going", "Line", "Mode", "Prepared", "PreparedCalls", "Record
 
 log = logging.getLogger("gatewright.kernel")
 
-KEPT = 4096
-"""So many are kept, of all sessions together; beyond that all are made anew, as they are needed."""
+KEPT = 2048
+"""So many are kept, of all sessions together, some 10 KB each; beyond that all are made anew, as they are needed."""
 _NAME_CHARS = 256
 _PLAIN = frozenset(("name", "arguments"))
 

@@ -1,6 +1,6 @@
 """`Standing`: what a gate, filter or hook says once about many equal calls: what its word rests on, and what each is still asked.
 
-Theory (decision 0087). Most of what is decided about a call follows from caller, session, tool and configuration. Who decides may say so once,
+Theory (decision 0090). Most of what is decided about a call follows from caller, session, tool and configuration. Who decides may say so once,
 by `stands(call)` of a call that it has just let pass: the word holds as long as everything it `rests` on is what it was, and adds the same
 `facts`. What depends on the call itself is asked of each call (`fits`), and what counts it is counted for each (`takes`). None, or no `stands` at all,
 means: ask me about every call.
