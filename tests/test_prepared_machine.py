@@ -138,7 +138,7 @@ class Calls(RuleBasedStateMachine):
     @rule(none=st.booleans())
     def reload(self, none: bool) -> None:
         """Another configuration: nobody has a grant, and then everybody again."""
-        more = {"grants": []} if none else {}
+        more: dict[str, Any] = {"grants": []} if none else {}
         self.does(self.house.gateway.adopt(settings_of(Path(self.folder), **more)))
         self.held = set()
         if none:

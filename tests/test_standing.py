@@ -22,7 +22,7 @@ def test_a_word_rests_on_the_very_object(before: object, now: object) -> None:
 
 def test_nothing_rests_on_nothing_and_asks_nothing() -> None:
     assert (NOTHING.rests, dict(NOTHING.facts)) == ((), {})
-    assert NOTHING.fits is NOTHING.takes is NOTHING.clear is None
+    assert (NOTHING.fits, NOTHING.takes, NOTHING.clear) == (None, None, None)
 
 
 def test_a_gate_that_has_a_word_is_known_by_that() -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic, time
 from typing import Any
 
-import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gatewright.audit.call_records import end_text, intent_text, sorted_json, templates_of, told_of
 from gatewright.audit.prepared_trail import PreparedRecords
 from gatewright.audit.records import encoder
+from gatewright.audit.trail import AuditLog
 from gatewright.call import Answer, Call, Caller, Client, Security, Target, Tool
 
-TEXT = st.text(st.characters(blacklist_categories=("Cs",)), max_size=40)
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
 
 def _call(name: str, program: str, arguments: Any, facts: dict[str, Any]) -> Call:
@@ -33,8 +39,6 @@ def test_the_bytes_are_the_same(
     told = told_of(call)
     assert told is not None
     found = templates_of(call)
-    from hashlib import sha256  # noqa: PLC0415
-
     text = sorted_json(arguments)
     asked = sha256(text).hexdigest(), len(text)
     begun = found.intended % ("i1", "t1", call.trace_id, call.id, *asked)
@@ -58,7 +62,19 @@ def test_milliseconds_are_spelled_as_records_spell_them(micros: int) -> None:
     assert f"{micros / 1000!r}".encode() == encoder.encode(micros / 1000)
 
 
-def test_a_dangerous_tool_has_no_such_records() -> None:
-    assert PreparedRecords.__init__.__doc__
+@pytest.mark.parametrize(("sync", "risk"), [("always", "moderate"), ("process", "dangerous")])
+def test_what_has_to_wait_for_the_disk_has_no_such_records(
+    tmp_path: Path, sync: Any, risk: Any
+) -> None:
+    log = AuditLog(tmp_path, clock=time, monotonic=monotonic, random=os.urandom, sync=sync)
     call = _call("x", "p", {}, {})
-    assert msgspec.json.encode(templates_of(call).details)
+    assert call.tool is not None
+    risky = replace(call, tool=replace(call.tool, security=Security(risk)))
+    assert log.recorder(risky) is None
+    log.finish()
+
+
+def test_other_calls_have(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path, clock=time, monotonic=monotonic, random=os.urandom)
+    assert isinstance(log.recorder(_call("x", "p", {}, {})), PreparedRecords)
+    log.finish()
