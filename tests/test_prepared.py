@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -249,6 +251,13 @@ async def _listed(house: PreparedHouse, client: RawClient) -> str:
     return "tool_disabled"
 
 
+async def _named(house: PreparedHouse, client: RawClient) -> str:
+    """The name is another tool's, or nobody's, in the profile."""
+    tools: Any = house.gateway.supervisor.catalogue.view("").tools
+    del tools[TELL]
+    return "tool_not_found"
+
+
 async def _barred(house: PreparedHouse, client: RawClient) -> str:
     permission = next(one for one in house.gateway.kernel.policy.gates if one.name == "permission")
     permission._barred["obedient"] = Refusal("permission_denied", "barred")  # type: ignore[attr-defined]
@@ -278,7 +287,7 @@ async def _record_full(house: PreparedHouse, client: RawClient) -> str:
 
 
 CHANGES: list[Callable[[PreparedHouse, RawClient], Awaitable[str]]] = [
-    *(_grant, _grant_ends, _held, _listed, _barred, _drained, _reloaded),
+    *(_grant, _grant_ends, _held, _listed, _named, _barred, _drained, _reloaded),
     *(_record_barred, _record_full),
 ]
 
@@ -297,6 +306,51 @@ async def test_a_call_after_a_change_goes_by_what_holds_then(
         if reason != "so":
             assert said == reason
         client.close()
+
+
+async def test_a_key_that_is_revoked_or_ends_lets_nobody_in_from_then_on(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        keys = house.gateway.callers
+        made = [
+            keys.create("ada", by="test"),
+            keys.create("bob", by="test", expires=time.time() + 2.0),
+        ]
+        clients = [await house.client(secret) for _, secret in made]
+        for client in clients:
+            await house.warm(client)
+        keys.revoke(made[0][0].id, by="test")
+        headers, _ = await clients[0].post(_asking())
+        assert headers["status"] == "401"
+        assert (await house.served(clients[1], TELL, "so")) == ("so", True)
+        await asyncio.sleep(2.0)
+        headers, _ = await clients[1].post(_asking())
+        assert headers["status"] == "401"
+        for client in clients:
+            client.close()
+
+
+async def test_a_session_is_its_callers_alone_and_ends_at_once(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        made = [house.gateway.callers.create(name, by="test") for name in ("ada", "bob")]
+        ada, bob = [await house.client(secret) for _, secret in made]
+        await house.warm(ada)
+        await house.warm(bob)
+        mine, bob._session = bob.session, ada.session
+        for _ in range(2):  # its head is known by then
+            headers, _ = await bob.post(_asking())
+            assert headers["status"] == "404"
+        bob._session = mine
+        assert (await house.served(ada, TELL, "so")) == ("so", True)
+        house.gateway._standing[ada.session].end()
+        headers, _ = await ada.post(_asking())
+        assert headers["status"] == "404"
+        ada.close()
+        bob.close()
+
+
+def _asking() -> dict[str, Any]:
+    params = {"name": TELL, "arguments": {"text": "so"}}
+    return {"id": 5, "method": "tools/call", "params": params}
 
 
 async def test_a_new_secret_is_looked_for_in_names_of_records_from_then_on(tmp_path: Path) -> None:
@@ -371,6 +425,26 @@ async def test_without_the_word_of_any_one_gate_or_filter_calls_take_the_walk(
                 said = [await house.served(client, TELL, f"{one.name} {at}") for at in range(5)]
                 assert said == [(f"{one.name} {at}", False) for at in range(5)]
         await house.warm(client)
+        client.close()
+
+
+async def test_a_call_that_became_an_ordinary_one_leaves_no_cycle(tmp_path: Path) -> None:
+    """Else the configuration that it began with would stay until somebody looks for garbage."""
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        gc.collect()
+        gc.disable()
+        try:
+            for how in ("error", "log", "late", "plain"):
+                assert await house.served(client, TELL, "so", how) == ("so", True)
+            policy = weakref.ref(house.gateway.kernel.policy)
+            await house.gateway.adopt(settings_of(tmp_path, limits={"stall_ms": 777}))
+            async with asyncio.timeout(5):
+                while policy() is not None:
+                    await asyncio.sleep(0.01)
+        finally:
+            gc.enable()
         client.close()
 
 

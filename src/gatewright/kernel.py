@@ -230,7 +230,7 @@ class Kernel:
         """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task, and then once
         that is recorded: whoever takes it for the end of the call answers. Where it cannot be, its cause is `Unrecorded`."""
         if self.prepared.going_on and (going := self.prepared.taken(call)) is not None:
-            return await self._walked(going.rest, call, back, going.trail)
+            return await self._walked(going[0], call, back, going[1])
         try:
             trail = self._audit.open(call)  # no record, no call
         except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record

@@ -48,7 +48,7 @@ class Going(Protocol):
     due: float
     """When its time is over, in the loop's seconds."""
 
-    rest: Policy
+    rest: Any
     """What is left to do with it, once the walk goes on with it."""
 
     @property
@@ -264,11 +264,14 @@ class PreparedCalls:
         self._hooks = tuple(hooks.stands)
         self._tried: dict[tuple[str, str], int] = {}
 
-    def taken(self, call: Call) -> Going | None:
-        """The walk takes over a call that it is to go on with."""
+    def taken(self, call: Call) -> tuple[Policy, Any] | None:
+        """The walk takes over a call that it is to go on with: what is left to do with it, and its trail."""
         going = self.going_on.pop(call.id, None)
+        if going is None:
+            return None
         self.forwarded.discard(going)
-        return going
+        rest, going.rest = going.rest, None  # which has it: no collector is to be needed
+        return rest, going.trail
 
     def drop(self, one: Prepared) -> None:
         """Something that it rests on is different now."""

@@ -19,7 +19,7 @@ from gatewright.audit.records import encoder
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Answer, Call, Caller, Client, Security, Target, Tool
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 
 
 def _call(name: str, program: str, arguments: Any, facts: dict[str, Any]) -> Call:

@@ -162,7 +162,8 @@ class StraightCall:
         """How it ends, once the walk goes on with it, whose own object is `back`."""
         if self.refusal is not None:
             back.end(self.refusal)
-        return self.prepared.line.came(self, self.exchange, call, back)
+        exchange, self.exchange = self.exchange, None  # whose way back leads here
+        return self.prepared.line.came(self, exchange, call, back)
 
     # -- for its client
 
