@@ -308,6 +308,20 @@ async def test_a_call_after_a_change_goes_by_what_holds_then(
         client.close()
 
 
+async def test_a_reload_that_changes_nothing_but_what_is_taken_out_holds_at_once(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        assert house.prepared.known
+        await house.gateway.adopt(settings_of(tmp_path, redaction={"terms": ["Nightjar"]}))
+        assert not house.prepared.known
+        for _ in range(5):
+            assert "Nightjar" not in await client.text(TELL, "the project Nightjar")
+        client.close()
+
+
 async def test_a_key_that_is_revoked_or_ends_lets_nobody_in_from_then_on(tmp_path: Path) -> None:
     async with prepared_house(tmp_path) as house:
         keys = house.gateway.callers

@@ -61,7 +61,7 @@ class _Full:
     id, in_flight = "obedient", 0
 
 
-@pytest.mark.parametrize("what", ["late", "quiet", "listing", "count"])
+@pytest.mark.parametrize("what", ["late", "link", "open", "quiet", "listing", "count"])
 async def test_what_a_way_rests_on(tmp_path: Path, what: str) -> None:
     async with prepared_house(tmp_path) as house:
         client = await house.client()
@@ -70,6 +70,8 @@ async def test_what_a_way_rests_on(tmp_path: Path, what: str) -> None:
         server: Any = house.gateway.supervisor.fleet.owners["obedient"]
         owner = {
             "late": server._main,
+            "link": server._main,
+            "open": server._main.link,
             "quiet": server.life,
             "listing": server,
             "count": server._relisting,
