@@ -35,7 +35,7 @@ class Calls(RuleBasedStateMachine):
         self.denied: set[str] = set()
         self.held: set[str] = set()
         self.barred = False
-        self.count = 0
+        self.count = self.restarts = 0
 
     def does(self, work: Any) -> Any:
         return self.loop.run_until_complete(work)
@@ -135,10 +135,11 @@ class Calls(RuleBasedStateMachine):
             self.does(self.house.gateway.adopt(settings_of(Path(self.folder))))
             self.denied = before
 
-    @precondition(lambda self: not (self.denied or self.held or self.barred))
+    @precondition(lambda self: not (self.denied or self.held or self.barred) and self.restarts < 2)
     @rule(which=WHICH)
     def restart(self, which: int) -> None:
-        """Its server ends in the middle of a call, and is started again by the next one."""
+        """Its server ends in the middle of a call, and is started again, as long as that is not too often."""
+        self.restarts += 1
         said = self.does(self.clients[which].text("obedient__tell", "so", "leaves"))
         assert said == "upstream_unavailable"
         until = time.monotonic() + 10
