@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 
-from gatewright.call import Answer, Back, Call, Event, Outcome
+from gatewright.call import Answer, Back, Call, Event, Outcome, Refusal
 from gatewright.call_policy import Policy
 from gatewright.prepared import Prepared, PreparedCalls
 from gatewright.standing import NOTHING, Standing
@@ -18,6 +18,8 @@ log = logging.getLogger("gatewright.kernel")
 
 _ITS_OWN = frozenset(("id", "trace_id"))
 _KEPT = 1000
+_COUNTED = frozenset(("rate_limited", "quota_exceeded"))
+"""What counts calls says last whether there is room, and is not asked twice about one that takes the walk."""
 
 
 class Shadow:
@@ -70,7 +72,9 @@ class Shadow:
         """A call has ended (`kernel.Ended`): one that was refused should not have been sent."""
         self._walking.pop(call.id, None)
         self._raw.pop(call.id, None)
-        if self._meant.pop((call.session, call.request), None) is not None:
+        meant = self._meant.pop((call.session, call.request), None)
+        counted = type(outcome) is Refusal and outcome.reason in _COUNTED
+        if meant is not None and not counted:
             self.differs(f"sent, and the walk says {outcome!r}")
 
     def came(self, call: Call, outcome: Outcome) -> None:
