@@ -131,7 +131,7 @@ def _acts(call: Call) -> None:
 NO_HOOKS = Hooks()
 
 
-class _Running(FilteredBack, eq=False, kw_only=True):
+class _Running(FilteredBack, eq=False, kw_only=True, weakref=True):
     """A call that is with its owner: its way back, the task that waits for it, and why it is to end."""
 
     # One object with its way back, because both are made for every call.
@@ -337,7 +337,10 @@ class Kernel:
         self, calls: Sequence[_Running], judges: Sequence[Judge] | None, ended: list[_Running]
     ) -> Generator[None, None, None]:
         asking = asyncio.current_task()  # in later turns there is none
-        for running in calls:
+        for one in calls:
+            # A prepared call that became an ordinary one meanwhile is not to be missed.
+            became = getattr(one, "became", None)
+            running = one if became is None else became() or one
             task = running.task
             # A second cancellation would count as one by the caller (`uncancel`). And the call that revokes something, be it
             # its own right, is to say so to its caller.

@@ -151,7 +151,7 @@ class Prepared:
         if not all(map(is_, map(ask, self._questions), self._words)):
             kept.drop(self)
             return False
-        if not all(map(ask, self._fits, repeat(call))):
+        if not self._fitting(call):
             return False
         if kept.compare is not None:
             kept.compare(self, call)
@@ -164,13 +164,26 @@ class Prepared:
         recorder = self.recorder
         if not recorder.begin(going, call):
             return self._not_sent(call, taken)
-        if not self.line.send(going, call):
+        if not self._sent(going, call):
             recorder.undo(going)
             return self._not_sent(call, taken)
         kept.forwarded.add(going)
         kept.served += 1
         kept.kernel.in_flight += 1
         return True
+
+    def _fitting(self, call: Call) -> bool:
+        try:
+            return all(map(ask, self._fits, repeat(call)))
+        except Exception:  # noqa: BLE001 - the walk finds it, and says it
+            return False
+
+    def _sent(self, going: Going, call: Call) -> bool:
+        try:
+            return self.line.send(going, call)
+        except Exception:  # it was sent where its server knows it
+            log.exception("call %s could not be sent at once", call.id)
+            return going.ident != 0
 
     def _not_sent(self, call: Call, taken: int) -> bool:
         for gives_back in self._gives_back[:taken]:
@@ -191,16 +204,25 @@ class Prepared:
         self._kept.forwarded.discard(going)
         going.answer = Answer(raw)
         self.recorder.answered(going, call, len(raw))
-        spent_s = going.spent_s
+        try:
+            self._tell(call, going.answer, going.spent_s)
+        except Exception:  # whoever hears of it changes nothing about it
+            log.exception("the end of call %s could not be told to all", call.id)
+        return True
+
+    def _tell(self, call: Call, answer: Any, spent_s: float | None) -> None:
         if spent_s is None:  # it could not be recorded
             for ended in self._kept.ended:
-                ended(call, going.answer, spent_s)
-            return True
+                ended(call, answer, spent_s)
+            return
         for heard in self._heard:
             heard(spent_s)
         for ended in self._ended:
-            ended(call, going.answer, spent_s)
-        return True
+            ended(call, answer, spent_s)
+
+    def forget(self) -> None:
+        """It is for nobody any more."""
+        self._kept.drop(self)
 
     def gone(self) -> None:
         """A call is answered: nothing of it is left to do."""
@@ -304,7 +326,9 @@ class PreparedCalls:
             return
         if made is not None and made.holds():
             if len(self.known) >= KEPT:
-                self.known.clear()
+                self.drop(
+                    next(iter(self.known.values()))
+                )  # the oldest: who has many takes nothing from all at once
             self.known[key] = made
             self.made += 1
 

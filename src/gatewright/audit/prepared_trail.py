@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from typing import Protocol
 
@@ -55,8 +56,9 @@ class PreparedRecords:
         # A text that was looked through when fewer secrets were known may hold one.
         self.rests: tuple[Rest, ...] = (
             attribute(HELD, "version"),
-            attribute(shared, "barred"),
-            attribute(shared.journal, "fault"),
+            # Nothing else will do: a fault may have come in another thread since this call began.
+            (partial(getattr, shared, "barred"), None),
+            (partial(getattr, shared.journal, "fault"), None),
         )
         self._intended, self._ended, self._shared, self._details = templates_of(call)
         self._facts = dict(call.facts)
@@ -71,7 +73,10 @@ class PreparedRecords:
         """Note the intent of one call; False where that cannot be done at once."""
         going.started = self._now()
         asked = call.params.get("arguments")
-        text = b"{}" if asked is None else sorted_json(asked)
+        try:
+            text = b"{}" if asked is None else sorted_json(asked)
+        except Exception:  # noqa: BLE001 - a number that has no JSON form of ours: the walk records it otherwise
+            return False
         digest, size = going.asked = sha256(text).hexdigest(), len(text)
         moment, ident = self._take()
         intent = self._intended % (ident, moment, call.trace_id, call.id, digest, size)

@@ -96,6 +96,10 @@ class SessionAffinity:
         own, self._own = self._own, {}
         return list(own.values())
 
+    def stays(self, session: str) -> bool:
+        """Whether a session keeps the connection that it has now."""
+        return self._share == "gateway" or session in self._shared or session in self._own
+
     @property
     def rests(self) -> tuple[Rest, ...]:
         """On what rests which connection a session has, once it has one."""

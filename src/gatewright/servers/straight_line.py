@@ -10,6 +10,7 @@ from gatewright.call import Back, Call, Event, Outcome, Question
 from gatewright.mcp.client.pending_requests import PendingRequest, Reply
 from gatewright.mcp.client.pipe_link import PipeLink, Sent
 from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.wire.foreign_json import MOST_MEMBERS
 from gatewright.prepared import Going
 from gatewright.servers.call_sender import CallSender
 from gatewright.servers.reconnector import Reconnector
@@ -24,6 +25,8 @@ from gatewright.web.utf8 import is_utf8
 __all__ = ["StraightLine", "StraightLines"]
 
 _BRACE = ord("{")
+_MARK = b'"isError"'
+_NO_ERROR = b'"isError":false', b'"isError": false'
 
 
 class _Soon:
@@ -115,8 +118,9 @@ class StraightLine:
         """Whether a result is passed on as it is (`mcp.client.answers`, `server_screen`)."""
         return (
             raw[0] == _BRACE
-            and raw.find(b"isError") < 0
+            and _is_no_error(raw)
             and not is_suspect(raw)
+            and (len(raw) <= MOST_MEMBERS or raw.count(b":") <= MOST_MEMBERS)
             and (raw.isascii() or is_utf8(raw))
         )
 
@@ -146,6 +150,15 @@ class _Listed(Protocol):
     listing: Any
 
 
+def _is_no_error(raw: bytes) -> bool:
+    """Whether a result without escapes says nowhere that it is an error, or once, in one of the usual spellings, that it is none."""
+    at = raw.find(b"isError")
+    if at < 0:
+        return True
+    said = raw.startswith(_NO_ERROR, at - 1)
+    return said and raw.find(b"isError", at + len(_MARK)) < 0
+
+
 class StraightLines:
     """The ways to one server."""
 
@@ -169,6 +182,8 @@ class StraightLines:
         taken = None if self._life.quiet else self._lanes.take(call)
         # One with a lease has no session, whose connection stays the same.
         if target is None or call.session is None or not isinstance(taken, tuple):
+            return None
+        if not self._lanes.stays(call.session):
             return None
         keeper = taken[0]
         link = keeper.link

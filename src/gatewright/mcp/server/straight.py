@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
@@ -74,6 +75,8 @@ class _Prepared(Protocol):
 
     def gone(self) -> None: ...
 
+    def forget(self) -> None: ...
+
 
 class StraightCall:
     """One such call, in every place where an ordinary one is known: to its session (`server_context.Running`), to the kernel, to the
@@ -91,6 +94,8 @@ class StraightCall:
     trail: Any = None
     rest: Any = None
     exchange: Any = None
+    became: weakref.ref[Any] | None = None
+    """What the kernel knows it as, once it is an ordinary call."""
     slot, started, spent_s = 0, 0.0, None
     asked = "", 0
     answer: Outcome | None = None
@@ -114,7 +119,7 @@ class StraightCall:
         self._way = way
         self.prepared = prepared
         self.call = call
-        self._whole = whole
+        self.whole = whole
         self._session = session
         self._said = said
         self.since = way.clock()
@@ -137,7 +142,7 @@ class StraightCall:
             return False
         if type(reply) is jsonrpc.Response and reply.result:
             self.done = True
-            if self.prepared.answered(self, reply.result):
+            if self._answered(reply.result):
                 self._ready = True
                 if self._is_recorded:
                     self._leave()
@@ -145,6 +150,15 @@ class StraightCall:
             self.done = False
         self.promote(reply)
         return True
+
+    def _answered(self, result: bytes) -> bool:
+        try:
+            return self.prepared.answered(self, result)
+        except Exception:  # nobody else would answer its client
+            log.exception("the end of call %s broke", self.call.id)
+            if not self._is_recorded:
+                self.failed(Unrecorded("the audit trail is broken; see the gateway's log"))
+            return True
 
     # -- for the kernel
 
@@ -160,6 +174,7 @@ class StraightCall:
 
     def came(self, call: Call, back: Any) -> Coroutine[Any, Any, Outcome]:
         """How it ends, once the walk goes on with it, whose own object is `back`."""
+        self.became = weakref.ref(back)
         if self.refusal is not None:
             back.end(self.refusal)
         exchange, self.exchange = self.exchange, None  # whose way back leads here
@@ -209,8 +224,9 @@ class StraightCall:
             return
         if running.get(request) is self:
             del running[request]
-        if not self._whole.answer_json(_ANSWER % (request, answer.raw)):
-            self._whole.go_on(self._replying().finish(request, Spelled(answer.raw)))
+        if not self.whole.answer_json(_ANSWER % (request, answer.raw)):
+            self.whole.go_on(self._replying().finish(request, Spelled(answer.raw)))
+        self.answer = None  # whoever looks after late calls still has this one for a moment
 
     def promote(self, reply: Any = None) -> None:
         """From now on it is an ordinary call, with this reply of its server or none yet."""
@@ -221,7 +237,7 @@ class StraightCall:
             self._go_on(None)
 
     def _replying(self) -> HttpReply:
-        whole = self._whole
+        whole = self.whole
         self._reply = self._way.sessions.reply(whole.send, whole, self._said, self._session, ())
         return self._reply
 
@@ -229,9 +245,13 @@ class StraightCall:
         call, peer = self.call, self._session.peer
         inbound = Inbound(call.request, _METHOD, call.params, call.client, _SPEC, None, call.size)
         self._served = served = ServedRequest(peer, inbound, self._replying())
-        if peer.running.get(call.request) is self:
-            peer.running[call.request] = served
-        self._whole.go_on(served.run(call.request, call, said))
+        self.whole.go_on(self._run(served, said))
+
+    async def _run(self, served: ServedRequest, said: Outcome | None) -> None:
+        """Until this begins it is `self` that its client can cancel: a request that is cancelled before would never be walked."""
+        call = self.call
+        self._session.peer.running[call.request] = served
+        await served.run(call.request, call, said)
 
 
 class StraightWay:
@@ -264,7 +284,7 @@ class StraightWay:
         front, body, named = self._front, whole.body, said.session
         if type(body) is not bytes or whole.unusual or named is None or not front.settled:
             return False
-        read = _read(body, front.limits)
+        read = _read(body, front.limits) if len(body) <= front.frame_bytes else None
         if read is None:
             return False
         message, params = read
@@ -273,12 +293,10 @@ class StraightWay:
         if prepared is None or session is None:
             return False
         peer, key, primed = session.peer, message.id, session.primed
-        if (
-            peer.conversation.client is not prepared.client
-            or prepared.caller is not peer.caller
-            or key in peer.running
-            or (primed and said.small_events)
-        ):
+        if peer.conversation.client is not prepared.client or prepared.caller is not peer.caller:
+            prepared.forget()  # another client from now on, as far as levels go
+            return False
+        if key in peer.running or (primed and said.small_events):
             return False
         ident, trace = (front.made or front.more_ids()).pop()
         call = Call(
@@ -304,12 +322,19 @@ class StraightWay:
         going = StraightCall(self, prepared, call, whole, session, said)
         if not prepared.begin(going):
             return False
-        self.sessions.used(named, session, said.credential)
-        whole.took()
         peer.running[key] = going
-        if primed and said.reads_streams:
-            self.sessions.overdue(going)
+        self._on_its_way(going, session, said)
         return True
+
+    def _on_its_way(self, going: StraightCall, session: HttpSession, said: HttpHeaders) -> None:
+        try:
+            going.whole.took()
+            self.sessions.used(said.session or "", session, said.credential)
+            if session.primed and said.reads_streams:
+                self.sessions.overdue(going)
+        except Exception:  # it was sent, and nobody is to send it again
+            log.exception("call %s goes on as an ordinary one", going.call.id)
+            going.promote()
 
 
 def _read(body: bytes, limits: Limits) -> tuple[jsonrpc.Request, dict[str, Any]] | None:
