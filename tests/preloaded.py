@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-__all__ = ["preload"]
+if TYPE_CHECKING:
+    from gatewright.prepared import Mode
+
+__all__ = ["preload", "switch"]
 
 _BY_NAME = (
     *("uvloop", "uvicorn.lifespan.off", "uvicorn.protocols.http.auto"),
     *("gatewright.hosts.commands.served", "encodings.utf_8_sig"),
 )
 """What a gateway imports by its name when it begins to serve."""
+
+
+def switch() -> None:
+    """Prepared calls as the environment says: off, on from the first call of a kind on, or shadowed (`prepared_shadow`)."""
+    from gatewright.prepared import PreparedCalls  # noqa: PLC0415
+
+    found = os.environ.get("PREPARED_CALLS", "")
+    if found:
+        PreparedCalls.mode, PreparedCalls.after = cast("Mode", found), 1
 
 
 def preload() -> None:
@@ -25,6 +39,7 @@ def preload() -> None:
     from gatewright.redaction.policy import redaction_of  # noqa: PLC0415
 
     assert run.__name__
+    switch()
     for words, command in global_options.leaves(app.tree()):
         command.make_context(" ".join(words), [], resilient_parsing=True)  # what its options need
     for name in _BY_NAME:

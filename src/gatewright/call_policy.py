@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -95,7 +95,8 @@ class Policy:
     call holds on to the one it began with, so the last call of it lets go of it."""
 
     __slots__ = (
-        *("__weakref__", "_since", "dispatch", "easing", "filters", "gates", "holding", "judges"),
+        *("__weakref__", "_of", "_since", "dispatch", "easing", "filters", "gates", "holding"),
+        *("judges", "way"),
     )
 
     def __init__(
@@ -107,8 +108,23 @@ class Policy:
         self.easing = tuple(one for one in self.gates if isinstance(one, Easing))
         self._since = tuple(one for one in self.gates if isinstance(one, Since))
         self.dispatch = dispatch
+        self._of: Policy | None = None
+        """What this is the rest of: it is there as long as a call of it runs."""
+        self.way: Callable[[Call], Any] | None = None
+        """Of a call that every gate has let pass: the way that all calls like it go (`prepared.Line`), or None."""
         self.filters = tuple(filters)
         self.holding = tuple(one for one in self.filters if isinstance(one, Holding))
+
+    def rest(self, dispatch: Dispatch) -> Policy:
+        """What is left of it to do with a call that was sent already, whose answer `dispatch` waits for."""
+        rest = Policy((), dispatch, self.filters)
+        rest.judges, rest.easing, rest._since, rest._of = (
+            self.judges,
+            self.easing,
+            self._since,
+            self,
+        )
+        return rest
 
     def refused_since(self, call: Call) -> Refusal | None:
         """Why a call that every gate has let pass, and that has waited in one, may not go on as things stand now; None where it may."""

@@ -15,7 +15,6 @@ from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 from gatewright.call import (
-    Answer,
     Back,
     Call,
     Event,
@@ -24,16 +23,19 @@ from gatewright.call import (
     Gate,
     Outcome,
     Refusal,
-    Unrecorded,
 )
 from gatewright.call_policy import OUTCOMES, UNCLEANED, Dispatch, Judge, Policy, refused
 from gatewright.gate_waits import GateWaits, Present
+from gatewright.kernel_ends import after, broken, settled, unrecorded, unsettled
 from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
+from gatewright.prepared import PreparedCalls, Recorder
+from gatewright.prepared_shadow import Shadow
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
+from gatewright.standing import Standing
 from gatewright.transport.slices import begun
 
-__all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
+__all__ = ["Answered", "Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -78,6 +80,10 @@ Ended = Callable[[Call, Outcome, float | None], object]
 """Hears of a call that began, of what its caller sees, and `Trail.spent_s`. Must not raise."""
 
 
+Answered = Callable[[Call], Callable[[float], object]]
+"""Of a call of a tool: what hears of each call like it that is answered with a result that is no error, and of `Trail.spent_s`."""
+
+
 class Around(Protocol):
     """Handles a call, by `further` where it goes on."""
 
@@ -94,8 +100,12 @@ class Hooks(NamedTuple):
     sent: tuple[Callable[[Dispatch], Dispatch], ...] = ()
     """Wrap the dispatch of each policy, the first outermost."""
     ended: tuple[Ended, ...] = ()
+    answered: tuple[tuple[Ended, Answered], ...] = ()
+    """What stands for some of `ended` where calls that are alike are answered as planned."""
     meant: tuple[Callable[[Call], Call], ...] = ()
     """As which call a call goes on, before anything else happens to it; one that is rehearsed, too."""
+    stands: tuple[Callable[[Call], Standing | None], ...] = ()
+    """For which calls `around`, `sent` and `meant` do nothing (`standing.Stands`); of hooks without any, for none."""
 
     @staticmethod
     def of(*parts: Hooks) -> Hooks:
@@ -104,14 +114,24 @@ class Hooks(NamedTuple):
             tuple(one for part in parts for one in part.around),
             tuple(one for part in parts for one in part.sent),
             tuple(one for part in parts for one in part.ended),
+            tuple(one for part in parts for one in part.answered),
             tuple(one for part in parts for one in part.meant),
+            tuple(one for part in parts for one in part._standing()),
         )
+
+    def _standing(self) -> tuple[Callable[[Call], Standing | None], ...]:
+        acts = self.around or self.sent or self.meant
+        return self.stands or ((_acts,) if acts else ())
+
+
+def _acts(call: Call) -> None:
+    """Of hooks that do not say when they do nothing."""
 
 
 NO_HOOKS = Hooks()
 
 
-class _Running(FilteredBack, eq=False, kw_only=True):
+class _Running(FilteredBack, eq=False, kw_only=True, weakref=True):
     """A call that is with its owner: its way back, the task that waits for it, and why it is to end."""
 
     # One object with its way back, because both are made for every call.
@@ -146,50 +166,6 @@ class _Running(FilteredBack, eq=False, kw_only=True):
         return outcome
 
 
-def _unrecorded(call: Call, problem: Exception) -> Refusal:
-    """The end of a call that cannot be recorded."""
-    if isinstance(problem, Unrecorded):
-        return Refusal("audit_unavailable", str(problem))
-    log.error("the record of call %s broke", call.id, exc_info=problem)
-    return Refusal("audit_unavailable", "the audit trail is broken; see the gateway's log")
-
-
-def _broken(call: Call, problem: Exception) -> Outcome:
-    """The end of a call that broke something."""
-    if isinstance(problem, Unrecorded):
-        return Refusal("audit_unavailable", str(problem))
-    log.error("call %s broke the kernel", call.id, exc_info=problem)
-    return UNCLEANED
-
-
-def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
-    """What is said in place of an outcome: where the call may have been carried out, that goes for it, too."""
-    ran = type(outcome) is Answer or outcome.once
-    return marked(call, instead) if ran else instead
-
-
-async def _settled(waits: Awaitable[None], call: Call, outcome: Outcome) -> Outcome:
-    """What its caller sees of a call, once its end is recorded."""
-    try:
-        await waits
-    except Exception as problem:  # noqa: BLE001 - it may not have lasted
-        return _after(call, outcome, _unrecorded(call, problem))
-    return outcome
-
-
-async def _unsettled(trail: Trail) -> Unrecorded | None:
-    """Wait for the record of a call that was cancelled: why there is none, or None."""
-    try:
-        waits = trail.settled()
-        if waits is not None:
-            await waits
-    except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
-        return (
-            problem if isinstance(problem, Unrecorded) else Unrecorded("the audit trail is broken")
-        )
-    return None
-
-
 class Kernel:
     """Gates, dispatch, filters and record, in this order, for every call."""
 
@@ -201,10 +177,16 @@ class Kernel:
         audit: Audit,
         hooks: Hooks = NO_HOOKS,
     ) -> None:
-        self._hooks = hooks
-        self._policy = self._made(gates, dispatch, filters)
         self._audit = audit
         self._forwarded: set[_Running] = set()
+        self.prepared = PreparedCalls(self, self._forwarded, self._recorder, hooks)
+        self.shadow: Shadow | None = None
+        """What compares prepared calls with walked ones, where that is wanted."""
+        if self.prepared.mode == "shadowed":
+            self.shadow = Shadow(self.prepared)
+            hooks = Hooks.of(hooks, Hooks(ended=(self.shadow.ended,)))
+        self._hooks = hooks
+        self._policy = self._made(gates, dispatch, filters)
         self._waits = GateWaits()
         # Asking for the loop that runs costs a call of the system each time. None, outside of one, asks.
         self._loop = _running_loop()
@@ -218,9 +200,16 @@ class Kernel:
             self.handle = partial(_as_meant, meant, further=self.handle)
 
     def _made(self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]) -> Policy:
+        way = getattr(dispatch, "way", None)
         for sent in reversed(self._hooks.sent):
             dispatch = sent(dispatch)
-        return Policy(gates, dispatch, filters)
+        policy = Policy(gates, dispatch, filters)
+        policy.way = way
+        return policy if self.shadow is None else self.shadow.around(policy)
+
+    def _recorder(self, call: Call) -> Recorder | None:
+        recorder = getattr(self._audit, "recorder", None)
+        return None if recorder is None else recorder(call)
 
     @property
     def policy(self) -> Policy:
@@ -234,18 +223,24 @@ class Kernel:
         is the policy before, which is there for as long as a call of it runs."""
         before = weakref.ref(self._policy)
         self._policy = self._made(gates, dispatch, filters)
+        self.prepared.clear()
         return before
 
     async def walk(self, call: Call, back: Back) -> Outcome:
         """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task, and then once
         that is recorded: whoever takes it for the end of the call answers. Where it cannot be, its cause is `Unrecorded`."""
+        if self.prepared.going_on and (going := self.prepared.taken(call)) is not None:
+            return await self._walked(going[0], call, back, going[1])
         try:
             trail = self._audit.open(call)  # no record, no call
         except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
-            return _unrecorded(call, problem)
-        outcome: Outcome = _CANCELLED  # if never resumed
-        policy, asked_once = self._policy, True
+            return unrecorded(call, problem)
         self.in_flight += 1
+        return await self._walked(self._policy, call, back, trail)
+
+    async def _walked(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
+        outcome: Outcome = _CANCELLED  # if never resumed
+        asked_once = True
         try:
             try:
                 for gate in policy.gates:
@@ -263,16 +258,16 @@ class Kernel:
                         policy, call, back, trail
                     )
             except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
-                outcome = _broken(call, problem)
+                outcome = broken(call, problem)
             finally:
                 outcome = self._end(trail, call, outcome)
             return (
                 outcome
                 if (waits := trail.settled()) is None
-                else await _settled(waits, call, outcome)
+                else await settled(waits, call, outcome)
             )
         except asyncio.CancelledError as stopped:
-            stopped.__cause__ = await _unsettled(trail)
+            stopped.__cause__ = await unsettled(trail)
             raise
         finally:
             self.in_flight -= 1
@@ -281,9 +276,9 @@ class Kernel:
         try:
             closed = trail.close(call, outcome)
         except Exception as problem:  # noqa: BLE001 - nobody may see what was not recorded
-            closed = _unrecorded(call, problem)
+            closed = unrecorded(call, problem)
         if closed is not outcome:
-            closed = _after(call, outcome, closed)
+            closed = after(call, outcome, closed)
         spent_s = trail.spent_s
         for ended in self._hooks.ended:
             ended(call, closed, spent_s)
@@ -297,6 +292,7 @@ class Kernel:
         return await self._forward(policy, again, back, trail)
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
+        self.prepared.offer(policy, call)
         task, since = asyncio.current_task(self._loop), monotonic()
         running = _Running(call, back, policy.filters, policy=policy, task=task, since=since)
         outcome: Outcome = _CANCELLED
@@ -313,7 +309,7 @@ class Kernel:
             if running.refusal is None:
                 raise
         except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
-            outcome = _broken(call, problem)
+            outcome = broken(call, problem)
         finally:
             self._forwarded.discard(running)
             running.close()
@@ -341,7 +337,10 @@ class Kernel:
         self, calls: Sequence[_Running], judges: Sequence[Judge] | None, ended: list[_Running]
     ) -> Generator[None, None, None]:
         asking = asyncio.current_task()  # in later turns there is none
-        for running in calls:
+        for one in calls:
+            # A prepared call that became an ordinary one meanwhile is not to be missed.
+            became = getattr(one, "became", None)
+            running = one if became is None else became() or one
             task = running.task
             # A second cancellation would count as one by the caller (`uncancel`). And the call that revokes something, be it
             # its own right, is to say so to its caller.

@@ -35,6 +35,7 @@ from gatewright.schemas.objection import Validator
 from gatewright.servers.definition_digest import definition_digest
 from gatewright.servers.names import is_meta
 from gatewright.short_cache import LONGEST
+from gatewright.standing import Standing
 from gatewright.validators.registry import Checks
 from gatewright.validators.resources import Resources
 
@@ -128,6 +129,15 @@ class Access:
             return self._noted(call, *self._judged(call))
         refusal, source = self._judged(replace(call, touches=(call.arguments, ())))
         return self._noted(call, refusal, source) if refusal else self._slowly(call, bounds)
+
+    def stands(self, call: Call) -> Standing | None:
+        """The table's word, as long as the table is as it was. Of callers who are limited arguments may count."""
+        tool, caller = call.tool, call.caller
+        if tool is None or caller.user or call.kind != "tool":
+            return None
+        target = tool.target
+        allowed, source, _ = self._decide(caller, target.server, target.name, tool.definition)
+        return Standing(self._grants.rests(self._clock), {"access": source}) if allowed else None
 
     async def _slowly(self, call: Call, bounds: Resources) -> Call | Refusal:
         """What there is nothing else against: thousands of texts, whose looking through would hold up everybody else's calls."""

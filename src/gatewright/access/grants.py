@@ -24,6 +24,7 @@ import msgspec
 
 from gatewright.call import Call, Refusal
 from gatewright.command_text import to_type
+from gatewright.standing import Rest, attribute
 
 __all__ = [
     "EVERYBODY",
@@ -256,6 +257,15 @@ class Grants:
         if one.ends or other.ends:  # both only grow, so the sum repeats for no two states
             return one.version(now) + other.version(now)
         return one.changes + other.changes  # nothing ends: asked with every call
+
+    def rests(self, clock: Callable[[], float]) -> tuple[Rest, ...]:
+        """What a decision of now rests on; `clock` gives Unix seconds."""
+        layers = self._intended, self._issued
+        changes = tuple(attribute(one, "changes") for one in layers)
+        if not any(one.ends for one in layers):  # a grant that ends is a change when it comes
+            return changes
+        version = self.version(clock())
+        return (lambda: self.version(clock()) == version, True), *changes
 
     def _level(
         self, agent: str, server: str, tool: str | None, now: float, digest: Digest | None = None

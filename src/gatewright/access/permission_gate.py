@@ -13,6 +13,7 @@ the server whatever it does here. What a dangerous tool needs on top of that is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from gatewright.access.grants import EVERYBODY, Grants
 from gatewright.call import Back, Call, Caller, Refusal, Tool
@@ -20,6 +21,7 @@ from gatewright.command_text import to_type
 from gatewright.identity.claims import rights_of
 from gatewright.mcp.wire.permissions import STANDARD, Value
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.standing import Standing
 
 __all__ = ["Permission"]
 
@@ -52,6 +54,13 @@ class Permission:
         if tool is not None and not tool.security.permissions_required and not self._barred:
             return call
         return self.judge(call) or call
+
+    def stands(self, call: Call) -> Standing | None:
+        """Nothing is said of a tool that needs nothing, as long as no server is barred."""
+        tool = call.tool
+        if tool is None or tool.security.permissions_required or self._barred:
+            return None
+        return Standing(((partial(len, self._barred), 0),))
 
     def judge(self, call: Call) -> Refusal | None:
         """Why this call may not pass as things stand now; None where it may."""

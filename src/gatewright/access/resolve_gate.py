@@ -12,6 +12,7 @@ has a prospect; only the catalogue knows why a name is missing that may yet appe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
@@ -21,6 +22,7 @@ from gatewright.access.grants import no_grant
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.identity.claims import rights_of
 from gatewright.schemas.nearest import NAME_CHARS, closest
+from gatewright.standing import Standing
 
 __all__ = ["Catalogue", "Resolve"]
 
@@ -79,6 +81,12 @@ class Resolve:
         if call.kind == "list":
             return call
         return self._other(call)
+
+    def stands(self, call: Call) -> Standing | None:
+        """The name means this tool as long as the catalogue has it under this name."""
+        if call.kind != "tool" or call.tool is None:
+            return None
+        return Standing(((partial(self._catalogue.tool, call.profile, call.name), call.tool),))
 
     def _other(self, call: Call) -> Call | Refusal:
         if call.kind == "prompt":

@@ -63,7 +63,7 @@ from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.server.http_app import App
-from gatewright.mcp.server.locality import worded
+from gatewright.mcp.server.locality import worded, worded_nearby
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.server_context import ServerContext, Standing, nothing_more
 from gatewright.mcp.server.stdio import serve_stdio
@@ -195,14 +195,13 @@ class Gateway:
         self._standing: dict[str, Standing] = {}
         self._judges = self._policies()
         table = self._judges.table(settings)
-        side, stopped = self._side(), self._stopped
-        self.supervisor = supervisor_of(settings, table.sight, self.events.server, side, stopped)
+        events, side, stopped = self.events, self._side(), self._stopped
+        self.supervisor = supervisor_of(settings, table.sight, events.server, side, stopped)
         witness(self.audit, self.supervisor.hub)
         self._around = [one.around(self.supervisor) for one in features]
-        hooks = [one.hooks for one in self._around]
-        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(Hooks(around=(worded,)), *hooks))
-        acted = self.events.acted
-        self.administration = Administration(self.supervisor, self.again, acted, stopped)
+        hooks = [Hooks((worded,), stands=(worded_nearby,)), *(one.hooks for one in self._around)]
+        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(*hooks))
+        self.administration = Administration(self.supervisor, self.again, events.acted, stopped)
         inside = self._inside = Inside(
             servers=self.supervisor,
             kernel=self.kernel,
@@ -216,7 +215,7 @@ class Gateway:
         own = {name: method for one in methods for name, method in one.items()}
         own[SESSIONS] = SessionList(self._standing, inside.counts)
         shared = {name: one for around in self._around for name, one in around.shared.items()}
-        of_calls = own, shared, self.events.retried, self._random
+        of_calls = own, shared, events.retried, self._random
         self._dispatch = dispatch_of(self.supervisor, self.kernel, *of_calls)
         self._running = Running()
         self._judge_by(table, self.supervisor.fleet)

@@ -38,6 +38,7 @@ from gatewright.approvals.operators import Agreed, Operators
 from gatewright.call import Back, Call, CannotAsk, Gate, Refusal, Target, Tool, verdict_of
 from gatewright.mcp.wire.jsonrpc import decode
 from gatewright.servers.definition_digest import canonical_steps
+from gatewright.standing import NOTHING, Standing
 from gatewright.transport.slices import in_slices
 
 __all__ = ["Confirm", "OpenWorld", "Rule", "asks_about"]
@@ -115,6 +116,15 @@ class Confirm:
             if self._operators is not None:
                 self._operators.passed(call)
         return call
+
+    def stands(self, call: Call) -> Standing | None:
+        """Nobody is asked about a tool of which nothing says that somebody may have to be."""
+        tool = call.tool
+        if tool is None or "flow" in call.facts:
+            return None
+        security = tool.security
+        risky = security.risk_level == "dangerous" or security.confirmation_required
+        return None if risky or security.hints else NOTHING
 
     async def _confirmed(self, call: Call, tool: Tool, back: Back) -> Call | Refusal:
         verdict = await self._confirm(call, tool, back)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -32,13 +32,14 @@ from gatewright.audit.records import (
     encode,
     encoder,
 )
-from gatewright.call import Answer, Call, Failure, Outcome, Refusal
+from gatewright.call import Answer, Call, Failure, Outcome, Refusal, Tool
 from gatewright.secret_scanning import HELD, without_secrets
 from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.short_cache import AllShort, cached_if_all_short
 
 __all__ = [
     "Context",
+    "Templates",
     "Told",
     "context_of",
     "end_of",
@@ -47,6 +48,8 @@ __all__ = [
     "intent_text",
     "rejections_of",
     "request_of",
+    "sorted_json",
+    "templates_of",
     "told_of",
 ]
 
@@ -58,7 +61,8 @@ _LONGEST_NAME = 2048
 _UNDECIDED = 512
 _PROGRAM_CHARS = 64
 
-_sort = msgspec.json.Encoder(order="deterministic").encode
+sorted_json = msgspec.json.Encoder(order="deterministic").encode
+"""Whose digest stands in the records. Raises an exception for what is no JSON."""
 _spell = encoder.encode
 
 Context = tuple[Actor, Subject, str, str, str, str, str | None, Program | None, Request | None]
@@ -90,7 +94,7 @@ def told_of(call: Call) -> Told | None:
         return None
     try:
         asked, caller, info = call.params.get("arguments"), call.caller, call.client.info
-        asked = b"{}" if asked is None else _sort(asked)
+        asked = b"{}" if asked is None else sorted_json(asked)
         before, behind = _standing[
             HELD.version,
             caller.kind,
@@ -113,6 +117,34 @@ def told_of(call: Call) -> Told | None:
         return shared, call.facts.copy(), _details_text(call)
     except Exception:  # noqa: BLE001 - no Unicode, no JSON, too deep: still a record
         return None
+
+
+class Templates(NamedTuple):
+    """What the records of tool calls that are alike say, for `%`: id and time of the record, then (`shared`) trace, call, digest and size of
+    its arguments; in `ended`, of a success, the size of the result and milliseconds besides. `details` is no template."""
+
+    intended: str
+    ended: str
+    shared: str
+    details: str
+
+
+def templates_of(call: Call) -> Templates:
+    """Of a call that is about to be forwarded at once. Raises an exception where it takes a `Record` to say it."""
+    caller, info, target = call.caller, call.client.info, cast("Tool", call.tool).target
+    who = caller.kind, caller.id, caller.key_id, target.server, target.name
+    way = call.method, call.door, call.session, info.get("name"), info.get("version")
+    pieces = _standing[(HELD.version, *who, *way)]
+    details = _details_text(call)
+    before, behind, plain = (one.replace("%", "%%") for one in (*pieces, details))
+    shared = f"{before}%s{_CALL}%s{behind}%s{_BYTES}%d"
+    ended, result = _SUCCEEDED
+    return Templates(
+        f"{_ID}%s{_TIME}%s{_INTENDED}{shared}{_DETAILS}{plain}}}}}",
+        f"{_ID}%s{_TIME}%s{ended}{shared}{result}%d{_DETAILS}{plain}{_TOOK}%r}}}}",
+        shared,
+        details,
+    )
 
 
 def _stands(  # noqa: PLR0913, PLR0917 - each is a part of the key
@@ -243,7 +275,7 @@ def request_of(call: Call) -> Request | None:
     asked = call.arguments if call.kind in {"tool", "prompt"} else call.params
     try:
         # One order of members, so that the same arguments have one digest.
-        text = _sort(asked)
+        text = sorted_json(asked)
     except Exception:  # noqa: BLE001 - what cannot be written as JSON is still something
         text = repr(asked).encode("utf-8", "backslashreplace")
     return Request(sha256(text).hexdigest(), len(text))

@@ -54,6 +54,8 @@ class CallRecording:
         self.stamps = stamps
         self.monotonic = monotonic
         self.always = always
+        self.barred: str | None = None
+        """Why no call may begin although it could be recorded, as a sentence."""
         self.running = 0
         """How many trails are open."""
         self.refused = 0

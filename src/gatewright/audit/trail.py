@@ -26,6 +26,7 @@ from gatewright.audit.feeder import Feeder, follow_on
 from gatewright.audit.flusher import Flusher
 from gatewright.audit.intents import Intents, is_record, without_end
 from gatewright.audit.journal import SEGMENT_BYTES, Journal
+from gatewright.audit.prepared_trail import PreparedRecords
 from gatewright.audit.records import (
     GATEWAY,
     Actor,
@@ -89,7 +90,6 @@ class AuditLog:
         """The same, those together that one write has: for whoever is not to cost each call something."""
         self.ended: Signal[Head] = Signal()
         """How far the record has come on the disk, when it is closed."""
-        self._barred: str | None = None
         self._lock = FolderLock(folder)
         try:
             self._open(folder, segment_bytes, monotonic, always=sync == "always")
@@ -158,20 +158,20 @@ class AuditLog:
     @property
     def fault(self) -> str | None:
         """Why calls are refused at present, as a sentence for `/readyz`; None when all is well."""
-        return self._journal.fault or self._barred
+        return self._journal.fault or self._calls.barred
 
     @property
     def barred(self) -> str | None:
         """Why no call may begin although it could be recorded, as a sentence."""
-        return self._barred
+        return self._calls.barred
 
     def bar(self, why: str) -> None:
         """Let no call begin, until `unbar`."""
-        self._barred = why
+        self._calls.barred = why
 
     def unbar(self) -> None:
         """Let calls begin again."""
-        self._barred = None
+        self._calls.barred = None
 
     @property
     def anchors(self) -> Mapping[str, Anchor]:
@@ -207,12 +207,18 @@ class AuditLog:
     def open(self, call: Call) -> CallTrail:
         """Begin the record of one call. Raises `Unrecorded`."""
         calls = self._calls
-        if self._journal.fault is not None or self._barred is not None:
+        if self._journal.fault is not None or self._calls.barred is not None:
             calls.refused += 1
             raise Unrecorded(self.fault or "")
         started = calls.monotonic()
         calls.running += 1
         return CallTrail(calls, started)
+
+    def recorder(self, call: Call) -> PreparedRecords | None:
+        """Who records calls like this one; None where each of them waits for the disk."""
+        if self._calls.always or call.tool is None or call.tool.security.risk_level == "dangerous":
+            return None
+        return PreparedRecords(self._calls, call)
 
     def event(
         self,

@@ -28,8 +28,8 @@ TURN_BYTES = 64 * 1024
 class Waiter(Protocol):
     """Who handed records over. What it raises is logged, and costs the others nothing."""
 
-    def written(self, number: int) -> None:
-        """They are in the trail; `number` is that of the last of them."""
+    def written(self, number: int) -> Callable[[], object] | None:
+        """They are in the trail; `number` is that of the last of them. What is to be called once all have heard of it, if anything."""
 
     def failed(self, problem: Unrecorded) -> None:
         """None of them is."""
@@ -55,6 +55,17 @@ class TurnWrites:
         waiters.append((waiter, len(texts)))
         self._texts += texts
         self._bytes = size = self._bytes + sum(map(len, texts))
+        if size >= TURN_BYTES:
+            self.write()
+        elif len(waiters) == 1:
+            self._write_soon()
+
+    def add_one(self, text: bytes, waiter: Waiter) -> None:
+        """The same of a call that has one record, as most have."""
+        self._texts.append(text)
+        waiters = self.waiters
+        waiters.append((waiter, 1))
+        self._bytes = size = self._bytes + len(text)
         if size >= TURN_BYTES:
             self.write()
         elif len(waiters) == 1:
@@ -94,13 +105,20 @@ class TurnWrites:
             _fail(waiters, Unrecorded(f"the audit trail cannot be written: {problem}"))
             raise
         # From here on all of it is part of the trail: whatever breaks for one who is told takes nothing back.
+        last = []
         for waiter, count in waiters:
             number += count
             try:
-                waiter.written(number)
+                if (leave := waiter.written(number)) is not None:
+                    last.append(leave)
             except Exception:
                 log.exception("a call could not be told that its record is written")
         self.tell(texts)
+        for leave in last:
+            try:
+                leave()
+            except Exception:
+                log.exception("a call whose record is written could not be answered")
 
     def tell(self, texts: Sequence[bytes]) -> None:
         """Have those told who listen to what was written."""

@@ -72,7 +72,8 @@ class ConsoleFeature(Feature):
         """Counts calls as they end."""
         if not self._settings.enabled:
             return Around()
-        return Around(hooks=Hooks(ended=(self._traffic.ended,)))
+        ended = self._traffic.ended
+        return Around(hooks=Hooks(ended=(ended,), answered=((ended, self._traffic.answered),)))
 
     def serve(self, parts: GatewayParts) -> Serving:
         """Its address, and who tells pages what changes."""

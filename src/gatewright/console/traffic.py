@@ -72,6 +72,22 @@ class Traffic:
         if len(answered) >= _TOGETHER:
             self._settle()
 
+    def answered(self, call: Call) -> Callable[[float], object]:
+        """What counts each call like this one that is answered (`ended`)."""
+        server = "" if call.target is None else call.target.server
+
+        def count(spent_s: float) -> None:
+            if not self._second <= (now := self._clock()) < self._next:
+                self._turn(int(now))
+            answered = self._answered.get(server)
+            if answered is None:
+                answered = self._answered[server] = []
+            answered.append(spent_s)
+            if len(answered) >= _TOGETHER:
+                self._settle()
+
+        return count
+
     def _count(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         now = self._now
         now[0] += 1

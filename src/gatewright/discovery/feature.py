@@ -51,7 +51,16 @@ class DiscoveryFeature(Feature):
 
     def around(self, servers: Supervisor) -> Around:
         """What is called through `mgp_tools_call` is called itself, and what was used is noted."""
-        return Around(hooks=Hooks(meant=(Through(self._now),), ended=(self._sessions.ended,)))
+        through = Through(self._now)
+        ended, answered = self._sessions.ended, self._sessions.answered
+        return Around(
+            hooks=Hooks(
+                meant=(through,),
+                ended=(ended,),
+                answered=((ended, answered),),
+                stands=(through.stands,),
+            )
+        )
 
     def methods(self, inside: Inside) -> Mapping[str, Builtin]:
         """Those of MGP §16, what tools cost, and search in `tools/list`."""

@@ -16,6 +16,7 @@ from gatewright.discovery.methods import MOST_RESULTS, QUERY_CHARS, MetaTools
 from gatewright.in_force import InForce
 from gatewright.servers.local import Function, Tools
 from gatewright.servers.names import kernel_names, meta_tool
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["CALL", "Through", "meta_tools"]
 
@@ -38,6 +39,10 @@ class Through:
     def __call__(self, call: Call) -> Call:
         """As which call it goes on."""
         return self._meant(call) if call.kind == "tool" and call.name in _CALL_NAMES else call
+
+    def stands(self, call: Call) -> Standing | None:
+        """What is called by no such name goes on as it is."""
+        return None if call.name in _CALL_NAMES or _FACT in call.facts else NOTHING
 
     def _meant(self, call: Call) -> Call:
         catalogue, said = self._now.servers.catalogue, call.arguments

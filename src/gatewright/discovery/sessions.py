@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import cast
 
 import msgspec
 
-from gatewright.call import KERNEL, Answer, Call, Outcome, Target
+from gatewright.call import KERNEL, Answer, Call, Outcome, Target, Tool
 from gatewright.config import Discovery
 
 __all__ = ["ALL", "SESSIONS", "TOOLS", "Context", "Sessions"]
@@ -65,6 +66,21 @@ class Sessions:
             new, self._since = self._new, now
         new.pop(use, None)
         new[use] = now
+
+    def answered(self, call: Call) -> Callable[[float], object]:
+        """What notes each call like this one that is answered (`ended`), of a session."""
+        caller, tool = call.caller, cast("Tool", call.tool)
+        use = caller.kind, caller.id, call.profile, call.session, tool.target
+
+        def note(spent_s: float) -> None:
+            new, now = self._new, self._clock()
+            if len(new) >= _TOGETHER:
+                self._settle()
+                new, self._since = self._new, now
+            new.pop(use, None)
+            new[use] = now
+
+        return note
 
     def _settle(self) -> None:
         new, self._new = self._new, {}

@@ -36,7 +36,8 @@ class EventsFeature(Feature):
     def around(self, servers: Supervisor) -> Around:
         """Callbacks of calls, subscriptions that begin with their answer, and calls that start."""
         events = self._events = EventMethods(servers, self._audit, self._random, _now)
-        hooks = Hooks(around=(self._callbacks.around, events.around), sent=(events.sent,))
+        around = self._callbacks.around, events.around
+        hooks = Hooks(around=around, sent=(events.sent,), stands=(events.stands,))
         return Around(hooks=hooks, stop=events.close)
 
     def methods(self, inside: Inside) -> Mapping[str, Builtin]:

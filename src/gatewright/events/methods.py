@@ -32,6 +32,7 @@ from gatewright.mcp.protocol.mcp_server import LOG_LEVELS
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.supervisor import Supervisor
+from gatewright.standing import Standing
 
 __all__ = ["CHANNELS_MOST", "SUBSCRIBE", "UNSUBSCRIBE", "EventMethods", "negotiated"]
 
@@ -189,6 +190,13 @@ class EventMethods:
             return dispatch(call, back)
 
         return dispatched
+
+    def stands(self, call: Call) -> Standing | None:
+        """Nobody wants to hear of calls that start, which is asked of each. (What a server asks by callbacks makes an ordinary call of the
+        one that it asks about, before it is looked at here.)"""
+        if call.method == SUBSCRIBE or self.every.about(STARTED):
+            return None
+        return Standing(((lambda: not self.every.about(STARTED), True),))
 
     def _started(self, call: Call) -> None:
         caller, target = call.caller, call.tool.target if call.tool is not None else None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome
 from gatewright.flow.taints import Holder, Taints
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["Flow"]
 
@@ -44,6 +45,12 @@ class Flow:
         if marks:
             self._taints.add(self._holder(call), marks, _source(call))
         return event
+
+    def stands(self, call: Call) -> Standing | None:
+        """There is nothing to note of a tool that reads nothing which counts."""
+        tool = call.tool
+        reads = tool is None or any(one in _READ for one in tool.security.flow)
+        return None if reads else NOTHING
 
     @staticmethod
     def _marks(call: Call) -> Sequence[str]:

@@ -13,6 +13,7 @@ import msgspec
 
 from gatewright.call import Back, Call, Refusal
 from gatewright.flow.taints import Holder, Taints
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["Flow", "FlowRule"]
 
@@ -64,3 +65,8 @@ class Flow:
             f"({brought['untrusted']}) and private data ({brought['private']}), {end}",
             {"rule": "flow", **brought},
         )
+
+    def stands(self, call: Call) -> Standing | None:
+        """Nothing is said of a tool that sends nothing out; what one that does may send depends on what was read."""
+        tool = call.tool
+        return None if tool is None or "outbound" in tool.security.flow else NOTHING

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Back, Call, Caller, Refusal, UserContext
 from gatewright.command_text import to_type
+from gatewright.standing import Standing
 
 __all__ = ["LOCAL", "Authenticate", "Bearers", "Keys"]
 
@@ -182,6 +183,15 @@ class Authenticate:
         if type(found) is Refusal:
             return found
         return call if found == call.caller else replace(call, caller=found)
+
+    def stands(self, call: Call) -> Standing | None:
+        """It is asked about each call: a key may be revoked or come to its end at any time. Tokens may have to be looked at."""
+        return None if call.caller.token else Standing(fits=self._is_still)
+
+    def _is_still(self, call: Call) -> bool:
+        if call.credential is None and call.caller is self._bare and call.door not in _OWNED_DOORS:
+            return True
+        return not call.caller.token and self._known_by(call) is call
 
     def judge(self, call: Call) -> Refusal | None:
         """Why the call's credential is not good any more; None where it is."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gatewright.call import Back, Call, Refusal, Who
+from gatewright.standing import Standing
 
 __all__ = ["Session"]
 
@@ -33,3 +34,11 @@ class Session:
         if call.session is None or self._owner(call.session) == call.caller.who:
             return call
         return _UNKNOWN
+
+    def stands(self, call: Call) -> Standing | None:
+        """It is asked about each call, as a look-up is as cheap as anything that it could rest on."""
+        return None if call.session is None else Standing(fits=self._is_its)
+
+    def _is_its(self, call: Call) -> bool:
+        session = call.session
+        return session is not None and self._owner(session) == call.caller.who

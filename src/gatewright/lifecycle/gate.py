@@ -10,6 +10,7 @@ from gatewright.call import Back, Call, Refusal
 from gatewright.call_policy import Judge
 from gatewright.command_text import to_type
 from gatewright.servers.states import ShutdownReason
+from gatewright.standing import Standing, attribute
 
 __all__ = ["OF_TASKS", "STILL_ANSWERED", "Calls", "GatewayDrain"]
 
@@ -73,6 +74,10 @@ class GatewayDrain:
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
         return call if self._reason is None else self._judged(call)
+
+    def stands(self, call: Call) -> Standing | None:
+        """All pass until a shutdown begins."""
+        return Standing((attribute(self, "_reason"),)) if self._reason is None else None
 
     def since(self, call: Call) -> Refusal | None:
         """The same for a call that has waited: it was taken before."""

@@ -13,6 +13,7 @@ from gatewright.call import Back, Call, Refusal
 from gatewright.limits.list_allowance import ListAllowance
 from gatewright.limits.meters import Meter
 from gatewright.limits.polls import LOOK, Polls
+from gatewright.standing import Standing
 
 __all__ = ["Rate"]
 
@@ -41,6 +42,19 @@ class Rate:
             return call
         call.facts["limited_by"] = dict(refusal.details)
         return refusal
+
+    def stands(self, call: Call) -> Standing | None:
+        """Each call is counted."""
+        return Standing(takes=self._takes, gives_back=self._gives_back)
+
+    def _takes(self, call: Call) -> bool:
+        if self._looks.waiting:  # it may be a look at something that waits
+            return False
+        caller = call.caller
+        return self.meter.take(call.door, caller.who, caller.key_id) is None
+
+    def _gives_back(self, call: Call) -> None:
+        self.meter.give_back(call.door, call.caller.who, call.caller.key_id)
 
     async def rehearse(self, call: Call) -> Call | Refusal:
         """What would be said of the next call, which is not counted."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome
+from gatewright.standing import Standing
 
 __all__ = ["Size"]
 
@@ -41,6 +42,10 @@ class Size:
             "ask the tool for less",
             {"limit_bytes": limit, "bytes": len(outcome.raw)},
         )
+
+    def stands(self, call: Call) -> Standing | None:
+        """A result within the limit stays as it is."""
+        return Standing(most=self._limit if self._plain else self._of(call))
 
     def _of(self, call: Call) -> int:
         tool = call.tool

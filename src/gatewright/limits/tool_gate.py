@@ -9,6 +9,7 @@ from __future__ import annotations
 from gatewright.call import Back, Call, Refusal
 from gatewright.limits.meters import Meter
 from gatewright.limits.polls import LOOK, Polls
+from gatewright.standing import Standing
 
 __all__ = ["ToolRate"]
 
@@ -38,6 +39,22 @@ class ToolRate:
         self._callers.give_back(call.door, call.caller.who, call.caller.key_id)
         call.facts["limited_by"] = dict(refusal.details)
         return refusal
+
+    def stands(self, call: Call) -> Standing | None:
+        """Each call is counted."""
+        target = call.target
+        if target is None or call.tool is None:
+            return None
+
+        def takes(call: Call) -> bool:
+            if self._looks.waiting:  # it may be a look at something that waits
+                return False
+            return self.meter.take(call.door, target.server, target.name) is None
+
+        def gives_back(call: Call) -> None:
+            self.meter.give_back(call.door, target.server, target.name)
+
+        return Standing(takes=takes, gives_back=gives_back)
 
     async def rehearse(self, call: Call) -> Call | Refusal:
         """What would be said of the next call, which is not counted."""

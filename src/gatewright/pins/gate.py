@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from gatewright.call import Back, Call, Refusal, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.standing import Standing
 
 __all__ = ["Definition"]
 
@@ -42,6 +43,11 @@ class Definition:
             return call
         why = self._held(tool)
         return self._refusal(tool, why) if why else call
+
+    def stands(self, call: Call) -> Standing | None:
+        """Nothing is held against the tool, which is asked with every call."""
+        tool = call.tool
+        return None if tool is None else Standing(((lambda: not self._held(tool), True),))
 
     def since(self, call: Call) -> Refusal | None:
         """Why a call that has waited may not go on as things stand now; None where it may."""

@@ -30,6 +30,7 @@ from gatewright.pins.result_reading import (
 from gatewright.secret_scanning import without_secrets
 from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
 from gatewright.secret_scanning.invisible import open_end, visible
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["AT_ONCE", "IN_STEPS", "KEPT", "Injection", "Level", "Levels", "Scoring"]
 
@@ -110,6 +111,12 @@ class Injection:
         if len(raw) > AT_ONCE and self._beside is not None:
             return self._large(call, outcome, raw, self._beside)
         return self._told(call, outcome, read_result(raw), None)
+
+    def stands(self, call: Call) -> Standing | None:
+        """Nothing is said of a short result that does not speak to the model."""
+        if self._levels.of(call) == "off":
+            return NOTHING
+        return Standing(clear=lambda raw: read_result(raw) is None, most=AT_ONCE)
 
     async def _large(self, call: Call, outcome: Outcome, raw: bytes, beside: Scoring) -> Outcome:
         read = await _read(call, raw, beside)

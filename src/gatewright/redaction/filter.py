@@ -20,6 +20,7 @@ from gatewright.redaction.streamed_text import FREE, Finder, StreamedText
 from gatewright.schemas.json_strings import outweighs
 from gatewright.secret_scanning import Clean, Redactor
 from gatewright.secret_scanning.chunks import CHUNK, text_of
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["AT_ONCE", "Cleaning", "Redact", "Rules"]
 
@@ -108,6 +109,17 @@ class Redact:
         count(call, clean.rules)
         measure(call, answer.raw, clean)
         return replace(answer, raw=reported(answer.raw, clean))
+
+    def stands(self, call: Call) -> Standing | None:
+        """Nothing is done to a result in which nothing is worth a look."""
+        if call.kind == "list":
+            return None
+        redactor = self._rules.default if self._plain else self._of(call)
+        if redactor is None:
+            return NOTHING
+        if redactor.worth_a_look(b"{}"):  # it looks at every result
+            return None
+        return Standing(clear=lambda raw: not redactor.worth_a_look(raw), most=AT_ONCE)
 
     async def _large_spoken(
         self, call: Call, outcome: Refusal | Failure, redactor: Redactor, beside: Cleaning

@@ -17,6 +17,7 @@ from gatewright.audit.call_records import request_of
 from gatewright.call import Back, Call, Refusal
 from gatewright.schemas.json_strings import light_text, outweighs
 from gatewright.secret_scanning.invisible import visible_value
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["AT_ONCE", "Looking", "Sanitize", "Wanted"]
 
@@ -76,11 +77,23 @@ class Sanitize:
             return Refusal("invalid_args", "the arguments are nested too deeply", {"rule": "depth"})
         return _cleaned(call, cleaned, removed) if removed else call
 
+    def stands(self, call: Call) -> Standing | None:
+        """Whether nothing has to go from the arguments, where that is wanted of the tool."""
+        tool = call.tool
+        if tool is None:
+            return None
+        wanted = self._wanted.of(tool.target.server, tool.target.name)
+        return Standing(fits=_is_visible) if wanted else NOTHING
+
     async def _large(self, call: Call, beside: Looking) -> Call | Refusal:
         found = await beside(call)
         if isinstance(found, Refusal):
             return found
         return _cleaned(call, *found) if found[1] else call
+
+
+def _is_visible(call: Call) -> bool:
+    return 0 < call.size <= _LIGHT and not visible_value(call.arguments)[1]
 
 
 def _cleaned(call: Call, cleaned: Any, removed: int) -> Call:

@@ -7,6 +7,7 @@ unless the operator says so for that server.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container
+from functools import partial
 from typing import Any
 
 from gatewright.call import Back, Call, Refusal, Tool
@@ -15,7 +16,8 @@ from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.json_strings import light_text, outweighs
 from gatewright.schemas.messages import MOST, misfits
 from gatewright.schemas.objection import Objection
-from gatewright.schemas.schema import TakesLongError
+from gatewright.schemas.schema import CompiledSchema, TakesLongError
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["AT_ONCE", "Checking", "Schema"]
 
@@ -92,6 +94,19 @@ class Schema:
             return self._large(call, tool, beside)
         return _refused(tool, objection, misfits(tool.schema, arguments, found))
 
+    def stands(self, call: Call) -> Standing | None:
+        """Whether small arguments fit. The schema is the tool's, and so is what was made of it."""
+        tool = call.tool
+        if tool is None or tool.target.server in self.off:
+            return None if tool is None else NOTHING
+        output = tool.definition.get("outputSchema")
+        if output is not None and isinstance(self.compiled.of(output, jsonrpc.decode), str):
+            return None
+        if tool.schema is None:
+            return NOTHING
+        compiled = self.compiled.of(tool.schema)
+        return None if isinstance(compiled, str) else Standing(fits=partial(_fits, compiled))
+
     async def _large(self, call: Call, tool: Tool, beside: Checking) -> Call | Refusal:
         # As text: a worker is another process, which compiles the schema for itself.
         text = bytes(tool.definition.get("inputSchema") or jsonrpc.encode(tool.schema))
@@ -99,6 +114,14 @@ class Schema:
         if found is None or isinstance(found, Refusal):
             return found or call
         return _refused(tool, *found)
+
+
+def _fits(compiled: CompiledSchema, call: Call) -> bool:
+    arguments: Any = call.params.get("arguments")
+    if arguments is None:
+        arguments = {}
+    light = type(arguments) is dict and 0 < call.size <= _LIGHT
+    return light and compiled.objection(arguments, at_once=True) is None
 
 
 def _refused(tool: Tool, objection: Objection, flaws: list[dict[str, str]]) -> Refusal:

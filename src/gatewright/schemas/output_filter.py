@@ -17,6 +17,7 @@ from gatewright.mcp.wire.spellings import misread
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.objection import Objection
 from gatewright.schemas.schema import TakesLongError
+from gatewright.standing import NOTHING, Standing
 from gatewright.transport.slices import in_slices, whole
 
 __all__ = ["AT_ONCE", "JUDGED", "Fitting", "OutputSchema"]
@@ -58,6 +59,14 @@ class OutputSchema:
         if call.tool is None:
             return self._of_task(call, outcome, output)
         return self._of_call(call, outcome, output)
+
+    def stands(self, call: Call) -> Standing | None:
+        """Nothing is said of results of a tool that promises no structure."""
+        tool = call.tool
+        if tool is None:
+            return None
+        promised = tool.definition.get("outputSchema") is not None
+        return None if promised and tool.target.server not in self._off else NOTHING
 
     def _of_task(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
         """What a task came to is the result of its call: all of `tasks/result`, or a member of `tasks/get`."""

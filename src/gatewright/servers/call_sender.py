@@ -97,6 +97,18 @@ class CallSender:
             # What a second connection did not take either is not tried on a third.
             unsent = outcome
 
+    async def came(
+        self, keeper: Reconnector, taken: Any, call: Call, back: Back, deadline: float
+    ) -> Outcome:
+        """How a call ends that was sent already (`straight_line`): it is not sent anew, whatever becomes of the connection."""
+        try:
+            outcome = await self._screen.request(taken, call.method, {}, call, back, deadline)
+        finally:
+            keeper.calls.end()
+        if type(outcome) is Failure and outcome.reason == "upstream_timeout":
+            return _with_limit(outcome, keeper.spec.call_s)
+        return outcome
+
     async def _ready(
         self,
         keeper: Reconnector,

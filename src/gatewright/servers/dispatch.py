@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from gatewright.servers.discovery_list import Discovery
 from gatewright.servers.retry import Persisting
 from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
+from gatewright.servers.straight_line import StraightLine
 from gatewright.servers.subscription_targets import ended, only
 from gatewright.servers.task_methods import ServerTasks, within
 from gatewright.servers.task_screening import METHODS as TASKS
@@ -134,6 +136,20 @@ class Dispatch:
         if hello is not None and (hello.mgp is not None or not hello.revision):
             return self._persisted(owner, params, call, back)
         return self._asked(owner, params, call, back)
+
+    def way(self, call: Call) -> StraightLine | None:
+        """The way that all calls like this one go, which every gate has let pass; None where each is to be looked at."""
+        target = call.target
+        owner = None if target is None or call.kind != "tool" else self._owners.get(target.server)
+        if not isinstance(owner, Server) or target is None or wanted(call):
+            return None
+        # Who has never been connected may turn out to speak MGP.
+        if owner.hello.mgp is not None or not owner.hello.revision:
+            return None
+        line = owner.ways.of(call)
+        if line is not None:
+            line.rests = (*line.rests, (partial(self._owners.get, target.server), owner))
+        return line
 
     async def _unowned(self, call: Call, back: Back) -> Outcome:
         if call.kind == "list":

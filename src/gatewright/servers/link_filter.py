@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Outcome, Target
 from gatewright.mcp.wire import jsonrpc
+from gatewright.standing import Standing
 from gatewright.transport.large_text import holds_any
 from gatewright.transport.slices import in_slices
 
@@ -86,6 +87,10 @@ class Links:
             return self._many(call, server, outcome, result, uris)
         changed = led(call.method, result, lambda uri: self._shown(call, server, uri))
         return replace(outcome, raw=jsonrpc.encode(result)) if changed else outcome
+
+    def stands(self, call: Call) -> Standing | None:
+        """A result that names nothing stays as it is."""
+        return Standing(clear=_names_nothing, most=AT_ONCE) if call.kind == "tool" else None
 
     async def _many(
         self, call: Call, server: str, answer: Answer, result: Any, uris: list[str]
@@ -205,6 +210,10 @@ def _holders(method: str, result: Any) -> Iterable[dict[str, Any]]:
 def _may_name(raw: bytes) -> bool:
     """Whether there may be a URI in a result: anything of `_NAMES`."""
     return raw.find(b'"uri"') >= 0 or raw.find(b"\\u") >= 0
+
+
+def _names_nothing(raw: bytes) -> bool:
+    return not _may_name(raw)
 
 
 def _contents(method: str, result: Any) -> Iterator[dict[str, Any]]:

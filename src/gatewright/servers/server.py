@@ -34,6 +34,7 @@ from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
 from gatewright.servers.states import State
 from gatewright.servers.status import Status, Told, stands
+from gatewright.servers.straight_line import StraightLines
 from gatewright.servers.subscriptions import ServerSubscriptions
 from gatewright.servers.task_names import lead
 
@@ -61,8 +62,8 @@ class Server:
         self._told = told
         self._screen = Screen(spec.id, told)
         self._authorizer = authorizer
-        permits = told.permits
-        self._admission = None if permits is None else Admission(lambda: self.spec, permits)
+        admits = told.permits
+        self._admission = None if admits is None else Admission(lambda: self.spec, admits)
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
@@ -77,7 +78,8 @@ class Server:
             leave=self._leave,
         )
         self._lanes = SessionAffinity(spec, self._main, self._lane, self._end, told.opened)
-        self._put = CallSender(self._relisting, self._screen).put
+        self._sender = CallSender(self._relisting, self._screen)
+        self.ways = StraightLines(self, self.life, self._lanes, self._relisting, self._sender)
         self._relist = Paced(self._relist_now, self.spawn)
         self._renewed: Link | None = None  # made anew, and not told yet what is wanted of it
         self._stale: set[str] = set()  # has changed by the server's word
@@ -199,8 +201,7 @@ class Server:
         return link
 
     def roots_late(self, session: str | None) -> bool:
-        """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call,
-        nobody could say which they are now."""
+        """Whether the session's own connection hears with its next call that its roots are others: outside of one nobody could say which."""
         keeper = self._lanes.own(session)
         return keeper is not None and keeper.roots_late()
 
@@ -222,9 +223,9 @@ class Server:
         if route is not None and keeper is not self._main:
             route.own = call.session
         if lease is None:
-            return self._put(keeper, method, params, call, back, route)
+            return self._sender.put(keeper, method, params, call, back, route)
         # No route: what may become a task gets no lease (`session_affinity`), so nobody looks for this connection again.
-        return self._leased(lease, self._put(keeper, method, params, call, back))
+        return self._leased(lease, self._sender.put(keeper, method, params, call, back))
 
     async def _leased(self, lease: str, call: Coroutine[Any, Any, Outcome]) -> Outcome:
         try:
@@ -241,7 +242,7 @@ class Server:
         route: Route | None = None,
     ) -> Outcome:
         """The same on the main connection, for all who share it."""
-        return await self._put(self._main, method, params, call, back, route)
+        return await self._sender.put(self._main, method, params, call, back, route)
 
     def over(self, call: Call) -> Refusal | None:
         """Why the call cannot want anything: its session has ended, and nobody would end what it wants."""
@@ -370,9 +371,8 @@ class Server:
         if main:
             self.stderr.attempt()
         process = partial(self.stderr.process, main=main)
-        around = Around(
-            self._info, sink, process, self._leave, self._authorizer, outside, admits=admits
-        )
+        whose = self._info, sink, process, self._leave, self._authorizer, outside
+        around = Around(*whose, admits=admits)
         return lead(await reach(self.spec, around, capabilities), self._told.tasks, self.spec, sink)
 
     async def _connected(self, link: Link) -> None:

@@ -25,6 +25,7 @@ from gatewright.mcp.protocol.mcp_client import ASKABLE
 from gatewright.mcp.protocol.tasks import wanted
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.spec import ServerSpec
+from gatewright.standing import Rest, attribute
 
 __all__ = ["LEASES", "SessionAffinity"]
 
@@ -94,6 +95,15 @@ class SessionAffinity:
         self._idle.clear()
         own, self._own = self._own, {}
         return list(own.values())
+
+    def stays(self, session: str) -> bool:
+        """Whether a session keeps the connection that it has now."""
+        return self._share == "gateway" or session in self._shared or session in self._own
+
+    @property
+    def rests(self) -> tuple[Rest, ...]:
+        """On what rests which connection a session has, once it has one."""
+        return (attribute(self, "_closed"),)
 
     def take(self, call: Call) -> Lane | Failure | Refusal:
         """The connection for a call; or why there is none."""

@@ -26,7 +26,10 @@ class StreamingFeature(Feature):
 
     def around(self, servers: Supervisor) -> Around:
         """What follows every call of a client that negotiated it."""
-        return Around(hooks=Hooks(around=(self._streams.around,), sent=(self._streams.sent,)))
+        streams = self._streams
+        return Around(
+            hooks=Hooks(around=(streams.around,), sent=(streams.sent,), stands=(streams.stands,))
+        )
 
     def methods(self, inside: Inside) -> Mapping[str, Builtin]:
         """Cancellation."""

@@ -30,7 +30,7 @@ class TasksFeature(Feature):
             return Around()
         tasks = tasks_of(self._queue, self._polls, servers, self._random)
         return Around(
-            hooks=Hooks(around=(tasks.around,)),
+            hooks=Hooks(around=(tasks.around,), stands=(tasks.stands,)),
             shared=tasks.methods,
             announced=tasks.announced,
             stop=tasks.close,

@@ -45,6 +45,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.task_owners import EACH
+from gatewright.standing import NOTHING, Standing
 from gatewright.tasks.store import Entry, TaskBook
 
 __all__ = ["Queue", "Tasks", "tasks_of"]
@@ -132,6 +133,10 @@ class Tasks:
         if tasks.wanted(call) and call.kind == "tool" and call.door in SPEAKING_MCP:
             return self._takes_task(call, back, further)
         return further(call, back)
+
+    def stands(self, call: Call) -> Standing | None:
+        """Calls that take no task pass as they are."""
+        return None if tasks.wanted(call) else NOTHING
 
     async def _takes_task(self, call: Call, back: Back, further: Further) -> Outcome:
         tool = self._tool(call) if tasks.in_core(call.client) else None

@@ -40,7 +40,8 @@ class TelemetryFeature(Feature):
 
     def around(self, servers: Supervisor) -> Around:
         """The hooks."""
-        counting = Hooks(ended=(self.counted.ended,))
+        ended = self.counted.ended
+        counting = Hooks(ended=(ended,), answered=((ended, self.counted.answered),))
         hooks = Hooks.of(counting, self._telemetry.hooks)
         return Around(hooks=hooks, begin=self._watchdog.start)
 

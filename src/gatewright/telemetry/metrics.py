@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Callable
 from math import inf
 from threading import Lock
 
@@ -59,6 +60,18 @@ class CallCounts:
         answered.append(spent_s)
         if len(answered) >= _TOGETHER:
             self._settle()
+
+    def answered(self, call: Call) -> Callable[[float], object]:
+        """What counts each call of this tool that is answered (`ended`)."""
+        name = _name(call)
+
+        def count(spent_s: float) -> None:
+            answered = self._answered[name]
+            answered.append(spent_s)
+            if len(answered) >= _TOGETHER:
+                self._settle()
+
+        return count
 
     def _count(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         word = _word(outcome)

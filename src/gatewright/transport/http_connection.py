@@ -246,8 +246,8 @@ class HttpConnection(Sliced):
 
     def _start(self, exchange: Exchange) -> None:
         self._running = exchange
-        exchange.task = task = self._loop.create_task(exchange.run())
-        self.serving.tasks.add(task)
+        if not exchange.at_once():
+            exchange.begin(self._loop)
 
     def taken(self) -> None:
         """The application took what there was of a body."""

@@ -133,11 +133,31 @@ class Exchange(msgspec.Struct, eq=False):
 
     # -- for the connection
 
-    async def run(self) -> None:
-        """Run the application for this request, and answer for it if it does not."""
+    def at_once(self) -> bool:
+        """Have the application serve it without a task, where it can; False where it did nothing."""
+        straight = None if self.head is None else self.head.straight
+        return straight is not None and straight(self)
+
+    def go_on(self, work: Awaitable[None]) -> None:
+        """Answer in a task what was begun without one."""
+        self.begin(asyncio.get_running_loop(), work)
+
+    def begin(self, loop: asyncio.AbstractEventLoop, work: Awaitable[None] | None = None) -> None:
+        """Have it run in a task (`run`)."""
+        self.task = task = loop.create_task(self.run(work))
+        self.connection.serving.tasks.add(task)
+
+    def took(self) -> None:
+        """The body was used, by whoever was given it whole."""
+        self._taken, self.body = True, b""
+
+    async def run(self, work: Awaitable[None] | None = None) -> None:
+        """Run the application for this request, or the `work` that is left of it, and answer for it if it does not."""
         serving = self.connection.serving
         try:
-            if self.head is not None and self.head.serve is not None:
+            if work is not None:
+                await work
+            elif self.head is not None and self.head.serve is not None:
                 await self.head.serve(self)
             elif serving.takes_exchange:
                 await serving.app(self.scope, self.receive, self.send, self)

@@ -79,10 +79,21 @@ class KnownHead:
     each time.
 
     `notes` is the application's: what it found out from the head alone, its length apart. `serve` is, too: how it serves a request
-    with this head, given the exchange, where it has a shorter way than ASGI's. Both go with the head.
+    with this head, given the exchange, where it has a shorter way than ASGI's; and `straight`, how it does so at once, without a task:
+    False where it did nothing. All go with the head.
     """
 
-    __slots__ = ("_at", "_form", "_length", "_place", "_scope", "_size", "notes", "serve")
+    __slots__ = (
+        "_at",
+        "_form",
+        "_length",
+        "_place",
+        "_scope",
+        "_size",
+        "notes",
+        "serve",
+        "straight",
+    )
 
     def __init__(self, text: bytes, length: bytes, scope: dict[str, Any]) -> None:
         """`length` is the value of its `Content-Length`. Raises `ValueError` where that is not to be found in the text once, or is not
@@ -99,6 +110,7 @@ class KnownHead:
         self._scope = scope
         self.notes: Any = None
         self.serve: Callable[[Any], Awaitable[None]] | None = None
+        self.straight: Callable[[Any], bool] | None = None
 
     def body(self, data: bytes) -> bytes | None:
         """The body of the request that `data` is, where it is one, whole, and no more than one, with this head."""

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gatewright.call import Back, Call, Refusal, Security, Tool
+from gatewright.standing import NOTHING, Standing
 from gatewright.validators import Checks, Objection, available, checks_for
 from gatewright.validators.network import addresses_rule, sentence
 
@@ -70,6 +71,26 @@ class Validators:
         # One more than is looked up tells that there are too many.
         names = checks.named(call.arguments, MOST_NAMES + 1)
         return self._reached(call, names, self._look_up) if names else call
+
+    def stands(self, call: Call) -> Standing | None:
+        """Whether the checks of the tool say nothing of small arguments, and these lead to no host whose name has to be looked up."""
+        tool = call.tool
+        if tool is None:
+            return None
+        if tool.security.validator == "none":
+            return NOTHING
+        checks = self._checks(tool)
+        if isinstance(checks, str):
+            return None
+        looks = self._look_up is not None and checks.leads_anywhere
+
+        def fits(call: Call) -> bool:
+            arguments = call.arguments
+            if checks.takes_long(arguments, call.size) or checks.objection(arguments) is not None:
+                return False
+            return not (looks and checks.named(arguments, 1))
+
+        return Standing(facts={"validator_applied": tool.security.validator}, fits=fits)
 
     async def _judged(self, call: Call, tool: Tool, beside: Judging) -> Call | Refusal:
         found = await beside(call, tool)

@@ -302,13 +302,17 @@ class Link(abc.ABC):
         pending[ident] = exchange
         if deadline < clock.rings:
             clock.heed(deadline)
+        return await self._replied(exchange, method, kind)
+
+    async def _replied(self, exchange: PendingRequest, method: str, kind: str) -> Outcome:
+        """Wait for the answer to a request that was sent."""
         try:
             reply = await exchange.future
         except asyncio.CancelledError:
             self._left(exchange)
             raise
         finally:
-            del pending[ident]
+            del self._pending[exchange.ident]
         if reply is EXPIRED:
             self._abandon(exchange, exchange.why)
             return exchange.expired(self.spec.id, method)
@@ -343,12 +347,7 @@ class Link(abc.ABC):
         return params
 
     async def _rounds(
-        self,
-        method: str,
-        params: dict[str, Any],
-        call: Call,
-        back: Back,
-        deadline: float,
+        self, method: str, params: dict[str, Any], call: Call, back: Back, deadline: float
     ) -> Outcome:
         """Ask a legacy caller what a modern server wants to know, and repeat the call with it."""
         current = await self._once(method, params, call, back, deadline)

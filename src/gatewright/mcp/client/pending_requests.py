@@ -65,6 +65,11 @@ class PendingRequest(msgspec.Struct, eq=False):
         return self._left if self._pauses else self.due - self.clock.loop.time()
 
     @property
+    def over(self) -> bool:
+        """Whether it was given an answer, or nobody waits for one."""
+        return self.future.done()
+
+    @property
     def answered(self) -> bool:
         """Whether the server has answered it, be it only just now: what the server asks from then on is not for it."""
         future = self.future
@@ -127,7 +132,7 @@ class Clock:
     def _ring(self) -> None:
         self._timer, self.rings = None, _NEVER
         now = self.loop.time()
-        open_ = [one for one in self._exchanges.values() if not one.future.done()]
+        open_ = [one for one in self._exchanges.values() if not one.over]
         for one in open_:
             if one.due <= now:
                 one.settle(EXPIRED)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Coroutine, Mapping
+from typing import Any, NamedTuple, Protocol, cast
 
-from gatewright.call import Call, Failure, Refusal
+from gatewright.call import Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.client.backlog_shares import BacklogShares
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.link import Link, LinkClosed, Sink
@@ -31,7 +31,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Closed, Pipe
 from gatewright.transport.process import ChildProcess
 
-__all__ = ["BEHIND", "GARBAGE", "PipeLink"]
+__all__ = ["BEHIND", "GARBAGE", "Going", "PipeLink", "Sent"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
@@ -45,7 +45,24 @@ _LITTLE = 256 * 1024
 """Behind so little a message may wait whatever its own size (`transport.base`): that is what others send in the same moment."""
 _SILENT_GRACE_S = 0.5
 """How long a child that never said hello has after each step of being ended: there is nothing that it could bring to its end."""
+_SECOND = "a second answer to one request"
 _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
+
+
+class Going(Protocol):
+    """A prepared call (`mcp.server.straight.StraightCall`)."""
+
+    ident: int
+    due: float
+
+
+class Sent(NamedTuple):
+    """A request that was sent, and is to be like others."""
+
+    ident: int
+    call: Call
+    back: Back
+    due: float
 
 
 def _fits(behind: int, frame: bytes) -> bool:
@@ -174,6 +191,64 @@ class PipeLink(Link):
             return self._gone(sent=False)
         return None
 
+    # -- prepared calls: what `_once` does, without anybody who awaits it
+
+    @property
+    def takes_plainly(self) -> bool:
+        """Whether calls are sent as they are: nothing in them is different between caller and server."""
+        hello = self._hello
+        return (
+            hello is not None and hello.mgp is None and not (self.modern or self._outgoing.always)
+        )
+
+    def send_at_once(self, going: Going, call: Call, params: dict[str, Any]) -> bool:
+        """Send a call whose answer `going` takes; False where that is not the usual case, and nothing was sent."""
+        pipe, pending, ident = self._pipe, self._pending, self._next
+        if pipe is None or len(pending) >= self.spec.in_flight:
+            return False
+        frame = question(ident, call.method, params)
+        if len(frame) > _SMALL or pipe.waiting > _LITTLE:
+            return False
+        try:
+            pipe.send(frame)
+        except Closed as gone:
+            self._end(gone.reason)
+            return False
+        self._next = ident + 1
+        going.ident = ident
+        pending[ident] = going  # type: ignore[assignment] # what is asked of it, it can answer
+        if going.due < self._clock.rings:
+            self._clock.heed(going.due)
+        if self.sole is not None:
+            self.serves(call.session or call.id)
+        return True
+
+    def over(self, ident: int) -> None:
+        """It was answered."""
+        del self._pending[ident]
+
+    def promote(self, sent: Sent, reply: Reply | None) -> PendingRequest:
+        """From now on it is a request like others, with this reply or none yet."""
+        future = self._loop.create_future()
+        exchange = PendingRequest(sent.ident, sent.call, sent.back, self._clock, future, sent.due)
+        self._pending[sent.ident] = exchange
+        if reply is not None:
+            future.set_result(reply)
+        return exchange
+
+    def replied(self, exchange: PendingRequest, method: str) -> Coroutine[Any, Any, Outcome]:
+        """Wait for the answer to it."""
+        return self._replied(exchange, method, "tool")
+
+    def left(self, exchange: PendingRequest) -> None:
+        """Its caller is gone before anybody waited for it."""
+        self._left(exchange)
+        del self._pending[exchange.ident]
+
+    def _all_ordinary(self) -> None:
+        for one in [one for one in self._pending.values() if type(one) is not PendingRequest]:
+            cast("Any", one).promote()
+
     def _without_room(self, frame: bytes, call: Call | None = None) -> Refusal | None:
         """Why a message is not sent that a caller made as large as it is. Else the server would be ended as a slow reader, and
         everybody's calls with it, for what a few have sent; or others would find no room."""
@@ -231,6 +306,13 @@ class PipeLink(Link):
         the words of the next one."""
         if self._closing:
             return
+        found = jsonrpc.plain_response(data)
+        exchange = None if found is None else self._pending.get(found.id)
+        if exchange is not None and found is not None:  # nearly always
+            self._garbage = 0
+            if not exchange.settle(jsonrpc.Response(b"%d" % found.id, bytes(found.result))):
+                self._stray(_SECOND)
+            return
         message = jsonrpc.parse(data)
         if type(message) is jsonrpc.Response:  # nearly all of them
             self._garbage = 0
@@ -243,6 +325,7 @@ class PipeLink(Link):
             self._malformed(message, data)
             return
         self._garbage = 0
+        self._all_ordinary()  # whose it is, is found among them
         if type(message) is jsonrpc.Response:
             self._answered(message)
         elif type(message) is jsonrpc.Notification:
@@ -259,11 +342,8 @@ class PipeLink(Link):
             return
         exchange = self._pending.get(ident)
         if exchange is not None:
-            future = exchange.future
-            if future.done():
-                self._stray("a second answer to one request")
-            else:
-                future.set_result(response)
+            if not exchange.settle(response):
+                self._stray(_SECOND)
         elif self._handshake is not None:
             self._step_on(self._handshake.answered(response))
         elif self._questions.laid(ident, response):

@@ -19,6 +19,7 @@ from gatewright.mcp.server.locality import is_near, is_passed_on, told
 from gatewright.mcp.server.protected_resource import WELL_KNOWN, Protected
 from gatewright.mcp.server.routes import Door, Handler, PlainSocket, Profiles, Routes, Upgrade
 from gatewright.mcp.server.server_context import ServerContext
+from gatewright.mcp.server.straight import StraightWay
 from gatewright.mcp.server.streamable_http import StreamableHttp
 from gatewright.mcp.server.websocket import SUBPROTOCOL, WebSocketEndpoint
 
@@ -62,6 +63,13 @@ class _Way:
             and (said.in_session or said.in_no_session)
         )
 
+    def straight(self, whole: Whole) -> bool:
+        """Serve a prepared call at once; False where it is none, and nothing was done."""
+        app, headers = self._app, self.headers
+        if not app.straight.leads or self.ours is not app.ours or app.front.protected is not None:
+            return False
+        return app.straight.serve(whole, headers, self.profile)
+
     def serve(self, whole: Whole) -> Answering:
         """Go the way again that `App.__call__` found."""
         app, headers = self._app, self.headers
@@ -94,6 +102,7 @@ class App:
         self._plain = next((one.plain_socket for one in routes if one.plain_socket), None)
         self._open = {path: door for one in routes for path, door in one.open.items()}
         self.streamable = StreamableHttp(front, self._body)
+        self.straight = StraightWay(front, self.streamable.sessions)
         self.legacy_sse = LegacySse(front)
         self.websocket = WebSocketEndpoint(front)
         self._doors: dict[str, Door] = {
@@ -118,6 +127,7 @@ class App:
             if head is not None:
                 head.notes = way
                 head.serve = way.serve if way.short else None
+                head.straight = way.straight if way.short else None
         if way.near:
             return self._led(way, scope, receive, send, whole)
         caller = self.front.identify("http", way.headers.credential)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict
 from functools import partial
+from operator import methodcaller
+from typing import Any
 
 from gatewright.call import Caller, Who
 from gatewright.mcp.protocol.replay import FinishedStreams, Streams
@@ -72,7 +74,9 @@ class Sessions:
         """What the sessions of one caller keep of finished streams, and of their own."""
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
-        self._overdue: Overdue[HttpReply] = Overdue(front.stream_after_s, HttpReply.commit)
+        overdue: Overdue[Any] = Overdue(front.stream_after_s, methodcaller("commit"))
+        self.overdue = overdue.began
+        """Takes what is to `commit` where it is not done after a while."""
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
         """A new session."""
@@ -125,6 +129,19 @@ class Sessions:
         self._sessions.move_to_end(ident)
         return session
 
+    def straight(self, ident: str, profile: str) -> HttpSession | None:
+        """The session of this id in this profile, whoever asks (`find`), where nothing is to be looked at but who it is."""
+        session = self._sessions.get(ident)
+        if session is None or session.primed is None or session.peer.profile != profile:
+            return None
+        return None if self._front.clock() - session.standing.used > IDLE_S else session
+
+    def used(self, ident: str, session: HttpSession, credential: str | None) -> None:
+        """Its caller has used it, with this credential."""
+        session.standing.used = self._front.clock()
+        session.peer.credential = credential
+        self._sessions.move_to_end(ident)
+
     def reply(
         self,
         send: Send,
@@ -141,7 +158,7 @@ class Sessions:
             reply.small = True
             reply.commit_later(self._loop)
         elif primed and reads:
-            self._overdue.began(reply)
+            self.overdue(reply)
         return reply
 
     def close(self, ident: str) -> None:

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal
 from gatewright.command_text import as_heard, heard_elsewhere, is_heard_elsewhere
 from gatewright.short_cache import cached_if_short
+from gatewright.standing import NOTHING, Standing
 
-__all__ = ["is_near", "is_passed_on", "told", "worded"]
+__all__ = ["is_near", "is_passed_on", "told", "worded", "worded_nearby"]
 
 _PASSED_ON = frozenset(
     {
@@ -85,6 +86,11 @@ def worded(
     """Hook of the kernel: a caller elsewhere hears no folders of this machine in a refusal that was worded before."""
     work = further(call, back)
     return _plain(work) if is_heard_elsewhere() else work
+
+
+def worded_nearby(call: Call) -> Standing | None:
+    """Of callers nearby, as those of prepared calls are (`http_app`), nothing is worded otherwise."""
+    return None if is_heard_elsewhere() else NOTHING
 
 
 async def _plain(work: Awaitable[Outcome]) -> Outcome:

@@ -103,8 +103,8 @@ class ServedRequest:
         self._seat: Reply | None = reply
         """Where that request is answered; None where it has been."""
 
-    async def run(self, key: bytes) -> None:
-        """Walk the call and answer it; then it is not what runs under `key`. Raises only a cancellation by others than its caller."""
+    async def run(self, key: bytes, call: Call | None = None, said: Outcome | None = None) -> None:
+        """Walk the call (or one begun, perhaps ended as `said`) and answer it; then it is not what runs under `key`. Raises only its cancellation by others than its caller."""
         host, front = self._host, self._host.front
         outcome: Outcome | None = None
         unrecorded: Outcome | None = None
@@ -114,8 +114,8 @@ class ServedRequest:
                 if not front.settled:  # what is still starting is not missing
                     front.settled = await front.upstream.settled()
                 if not self.cancelled:
-                    self._call = call = host.call(self._inbound)
-                    outcome = await front.kernel.handle(call, self)
+                    self._call = call = call or host.call(self._inbound)
+                    outcome = said or await front.kernel.handle(call, self)
                     if not self._said(outcome):
                         await self._answer(front, call, outcome)
             except asyncio.CancelledError as stopped:

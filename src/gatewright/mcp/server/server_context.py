@@ -309,7 +309,7 @@ class ServerContext(msgspec.Struct):
         """The call an inbound request asks for."""
         params, spec = inbound.params, inbound.spec
         name = params.get(spec.names) if spec.names else ""
-        ident, trace = (self.made or self._make()).pop()
+        ident, trace = (self.made or self.more_ids()).pop()
         # MGP §6.5 has it beside `params` or within them.
         if inbound.trace_id or "trace_id" in params or "_meta" in params:
             trace = (inbound.trace_id and _trace(inbound.trace_id)) or trace_of(params) or trace
@@ -331,7 +331,8 @@ class ServerContext(msgspec.Struct):
             size=inbound.size,
         )
 
-    def _make(self) -> list[tuple[str, str]]:
+    def more_ids(self) -> list[tuple[str, str]]:
+        """Ids and traces for the calls that come next; the last is taken first."""
         self.made = _ids(self.random)
         return self.made
 

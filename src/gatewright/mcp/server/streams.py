@@ -20,6 +20,7 @@ from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.protocol.tasks import TASK
 from gatewright.mcp.server.open_call import OpenCall, PlainProgress, Shared, token_of
 from gatewright.mcp.wire import jsonrpc
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["CANCEL", "EXTENSION", "Streams", "streams_to"]
 
@@ -69,6 +70,10 @@ class Streams:
         if "_meta" in call.params and token_of(call) is not None:
             back = PlainProgress(back)
         return further(call, back)
+
+    def stands(self, call: Call) -> Standing | None:
+        """Calls of clients that negotiated no streams, and ask for no progress, pass as they are."""
+        return None if streams_to(call) or "_meta" in call.params else NOTHING
 
     def sent(self, inner: _Sent) -> _Sent:
         """A dispatch whose calls have begun to stream when they are sent."""

@@ -12,7 +12,7 @@ everywhere (`foreign_json`, whose words these are).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -31,6 +31,7 @@ __all__ = [
     "Message",
     "Notification",
     "Num",
+    "Plain",
     "Request",
     "Response",
     "TooMuch",
@@ -49,6 +50,7 @@ __all__ = [
     "notification",
     "parse",
     "parse_many",
+    "plain_response",
     "request",
     "response",
     "split",
@@ -167,6 +169,25 @@ def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
         if result and ident.isdigit() and len(ident) <= limits.id_chars:
             return Response(ident, result)
     return _parsed(data, envelope, limits)
+
+
+class Plain(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """A response with a number for an id, a result and nothing else."""
+
+    jsonrpc: Literal["2.0"]
+    id: Annotated[int, msgspec.Meta(ge=0)]
+    result: msgspec.Raw
+
+
+_plain = msgspec.json.Decoder(Plain).decode
+
+
+def plain_response(data: bytes) -> Plain | None:
+    """One such response; None for anything else, which `parse` reads."""
+    try:
+        return _plain(data)
+    except _BROKEN:
+        return None
 
 
 _QUOTES = len('"jsonrpc""2.0""id""method""""params"') - len("jsonrpc2.0idmethodparams")

@@ -1,0 +1,178 @@
+"""Prepared calls that become ordinary ones, and what is cancelled, revoked or broken in that moment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.access.grants import Grant
+from gatewright.mcp.protocol.mcp_server import Cancelled
+from tests.prepared_house import PreparedHouse, RawClient, prepared_house, told
+
+TELL = "obedient__tell"
+
+
+async def on_its_way(house: PreparedHouse, client: RawClient, ident: int = 7) -> Any:
+    """A prepared call that its server never answers."""
+    await house.warm(client)
+    call = {"name": TELL, "arguments": {"text": "so", "how": "never"}}
+    before = set(house.gateway.kernel._forwarded)
+    client.send({"id": ident, "method": "tools/call", "params": call})
+    async with asyncio.timeout(5):
+        while not (new := set(house.gateway.kernel._forwarded) - before):
+            await asyncio.sleep(0.001)
+    (going,) = new
+    return going
+
+
+def clean(house: PreparedHouse) -> None:
+    """Nothing is left of any call."""
+    kernel = house.gateway.kernel
+    assert kernel.in_flight == 0
+    assert not kernel.running()
+    assert not house.prepared.going_on
+    assert not kernel._forwarded
+
+
+@pytest.mark.parametrize("ended", ["cancelled", "closed"])
+async def test_a_call_that_is_cancelled_before_its_task_runs_ends_in_order(
+    tmp_path: Path, ended: str
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        going = await on_its_way(house, client)
+        peer, link = going._session.peer, going.prepared.line._link
+        going.promote()
+        if ended == "cancelled":
+            peer.take(Cancelled(b"7"))
+        else:
+            peer.close()
+        async with asyncio.timeout(5):
+            while house.gateway.kernel.in_flight:
+                await asyncio.sleep(0.001)
+        _, body = await client.receive()
+        assert json.loads(body)["error"]["code"] == -32800
+        clean(house)
+        assert not link._pending
+        assert not peer.running
+        client.close()
+
+
+async def test_a_revocation_in_slices_misses_no_call_that_became_an_ordinary_one(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        going = await on_its_way(house, client)
+        kernel, ended = house.gateway.kernel, list[Any]()
+        gates: Any = kernel.policy.gates
+        access = next(one for one in gates if one.name == "access")
+        access._grants._issued.put(Grant("*", "obedient", permission="deny", granted_by="test"))
+        slices = kernel._ask_again(tuple(kernel._forwarded), None, ended)
+        going.promote()
+        async with asyncio.timeout(5):
+            while going in kernel._forwarded or not kernel._forwarded:
+                await asyncio.sleep(0)
+        for _ in slices:
+            pass
+        assert len(ended) == 1
+        _, body = await client.receive()
+        assert told(json.loads(body)) == "access_denied"
+        clean(house)
+        client.close()
+
+
+async def test_a_number_without_a_form_of_ours_is_counted_once_and_says_nothing_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = {"calls": {"caller": {"per_minute": 20}}}
+    async with prepared_house(tmp_path, limits=limits) as house:
+        client = await house.client()
+        await house.warm(client)
+        used = house.prepared.served
+        body = b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"obedient__tell","arguments":{"text":"a","n":1e400}}}'
+        with caplog.at_level(logging.WARNING):
+            said = [json.loads(await posted(client, body)) for _ in range(3)]
+        assert all("result" in one for one in said)
+        assert house.prepared.served == used
+        assert "Traceback" not in caplog.text
+        assert not [one for one in caplog.records if one.name == "gatewright.mcp.server"]
+        client.close()
+
+
+async def posted(client: RawClient, body: bytes) -> bytes:
+    """The body of the answer to this one."""
+    client.send({"id": 0, "method": "ping"})  # the same head but for its length
+    await client.receive()
+    lines = [
+        "POST /mcp HTTP/1.1",
+        f"Host: 127.0.0.1:{client._port}",
+        "Content-Type: application/json",
+        "Accept: application/json, text/event-stream",
+        f"MCP-Session-Id: {client.session}",
+        f"MCP-Protocol-Version: {client._revision}",
+        f"Content-Length: {len(body)}",
+    ]
+    client.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+    return (await client.receive())[1]
+
+
+@pytest.mark.parametrize("broken", ["recorder", "hook"])
+async def test_an_end_that_breaks_is_answered_all_the_same(tmp_path: Path, broken: str) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        (made,) = house.prepared.known.values()
+
+        def breaks(*_: Any) -> None:
+            raise RuntimeError("broken on purpose")
+
+        if broken == "recorder":
+            made.recorder.answered = breaks
+        else:
+            made._heard = (breaks,)
+        async with asyncio.timeout(5):
+            said = await client.text(TELL, "so")
+        assert said == ("audit_unavailable" if broken == "recorder" else "so")
+        clean(house)
+        client.close()
+
+
+async def test_another_level_has_calls_prepared_anew(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        (made,) = house.prepared.known.values()
+        made.client = None  # as after `logging/setLevel`
+        assert (await house.served(client, TELL, "so")) == ("so", False)
+        await house.warm(client)
+        client.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (b'{"content":[],"isError":false}', True),
+        (b'{"isError": false,"content":[]}', True),
+        (b'{"content":[],"isError":true}', False),
+        (b'{"content":[],"isError":0}', False),
+        (b'{"content":[],"isError" :false}', False),
+        (b'{"content":[{"isError":false}],"isError":true}', False),
+        (b'{"content":[{"type":"text","text":"isError"}]}', False),
+        (b'{"a":[' + b'{"a":1},' * 10_001 + b"1]}", False),
+    ],
+)
+async def test_results_that_are_no_errors_travel_as_they_are(
+    tmp_path: Path, text: bytes, plain: bool
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        (made,) = house.prepared.known.values()
+        assert made.line.is_plain(text) is plain
+        client.close()

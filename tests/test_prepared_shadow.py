@@ -1,0 +1,88 @@
+"""Shadowed: prepared calls are compared with walked ones, and any difference breaks the call and is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.access.gate import Access
+from gatewright.call import Call
+from gatewright.prepared import PreparedCalls
+from gatewright.redaction.filter import Redact
+from gatewright.standing import Standing
+from tests.prepared_house import prepared_house
+
+TELL = "obedient__tell"
+
+
+@pytest.fixture(autouse=True)
+def _shadowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PreparedCalls, "mode", "shadowed")
+
+
+async def test_equal_calls_are_compared_and_take_the_walk(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        for at in range(8):
+            how = ("plain", "error", "failed", "long")[at % 4]
+            said = await client.text(TELL, f"{at}", how)
+            assert said[:1] == f"{at}"
+        shadow = house.gateway.kernel.shadow
+        assert shadow is not None
+        assert (shadow.compared >= 5, shadow.differences) == (True, [])
+        assert house.prepared.served == 0
+        client.close()
+
+
+async def test_a_gate_that_lies_about_its_facts_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        for at in range(4):
+            assert await client.text(TELL, f"{at}") == f"{at}"
+        for one in house.prepared.known.values():
+            one.facts["access"] = "another"
+        assert await client.text(TELL, "so") == "internal"
+        shadow = house.gateway.kernel.shadow
+        assert shadow is not None
+        assert "facts" in shadow.differences[0]
+        client.close()
+
+
+async def test_a_gate_whose_word_outlives_what_it_rests_on_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def blind(self: Any, call: Call) -> Standing:
+        return Standing(facts={"access": "server_grant"})
+
+    monkeypatch.setattr(Access, "stands", blind)
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        for at in range(4):
+            assert await client.text(TELL, f"{at}") == f"{at}"
+        gates: Any = house.gateway.kernel.policy.gates
+        access = next(one for one in gates if one.name == "access")
+        monkeypatch.setattr(Access, "__call__", lambda self, call, back: access._denied(call, access._grants.decide("x", "y", "z", 0.0)))  # fmt: skip
+        await client.text(TELL, "so")
+        shadow = house.gateway.kernel.shadow
+        assert shadow is not None
+        assert "the walk says" in shadow.differences[0]
+        client.close()
+
+
+async def test_a_filter_that_lies_about_what_is_plain_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Redact, "stands", lambda self, call: Standing())
+    async with prepared_house(tmp_path, redaction={"terms": ["Nightjar"]}) as house:
+        client = await house.client()
+        for at in range(4):
+            assert await client.text(TELL, f"{at}") == f"{at}"
+        await client.text(TELL, "Nightjar")
+        shadow = house.gateway.kernel.shadow
+        assert shadow is not None
+        assert "plain" in shadow.differences[0]
+        client.close()
