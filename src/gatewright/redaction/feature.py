@@ -12,6 +12,8 @@ from gatewright.redaction.filter import Redact
 from gatewright.redaction.offload import Cleaners
 from gatewright.redaction.policy import NotificationCleaner, redaction_of, wanted_of
 from gatewright.redaction.sanitize_gate import Sanitize
+from gatewright.secret_scanning.operator_rules import prepared
+from gatewright.secret_scanning.patterns import compiled
 from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["RedactionFeature"]
@@ -32,7 +34,12 @@ class RedactionFeature(Feature):
         return replace(side, clean=self._spoken.clean)
 
     def rules(self, settings: Settings) -> Rules:
-        """Gate and filter."""
+        """Gate and filter. An operator's rules are compiled here, beside the loop where the settings are read again."""
+        if settings.redaction_rules:
+            made = redaction_of(settings, self._key)  # kept, as the others are compiled with it
+            prepared(settings.redaction_rules)
+            compiled()
+            del made
         return Rules(gates={"sanitize": self._sanitize}, filters={"redact": self._redact})
 
     def _sanitize(self, making: Making) -> Sanitize:
