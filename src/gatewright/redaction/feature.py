@@ -12,8 +12,6 @@ from gatewright.redaction.filter import Redact
 from gatewright.redaction.offload import Cleaners
 from gatewright.redaction.policy import NotificationCleaner, redaction_of, wanted_of
 from gatewright.redaction.sanitize_gate import Sanitize
-from gatewright.secret_scanning.operator_rules import prepared
-from gatewright.secret_scanning.patterns import compiled
 from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["RedactionFeature"]
@@ -36,10 +34,10 @@ class RedactionFeature(Feature):
     def rules(self, settings: Settings) -> Rules:
         """Gate and filter. An operator's rules are compiled here, beside the loop where the settings are read again."""
         if settings.redaction_rules:
-            made = redaction_of(settings, self._key)  # kept, as the others are compiled with it
-            prepared(settings.redaction_rules)
-            compiled()
-            del made
+            made = redaction_of(settings, self._key)
+            for one in (made.default, *made.servers.values(), *made.tools.values()):
+                if one is not None:
+                    one.ready()
         return Rules(gates={"sanitize": self._sanitize}, filters={"redact": self._redact})
 
     def _sanitize(self, making: Making) -> Sanitize:

@@ -96,6 +96,8 @@ class Redactor:
             self._scanner = WithHeld(self._scanner, theirs)
         self.asks_own = self._scanner.asks_own
         """Whether an operator's rule may be applied to a text, whose lists cost what nobody here knows."""
+        self.ready = self._scanner.ready
+        """Compiles what else would be compiled with the first text."""
         self.held = held if secrets else None
         if self.held is not None:
             self._scanner = WithHeld(self._scanner, self.held)

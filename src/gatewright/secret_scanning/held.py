@@ -228,6 +228,10 @@ class WithHeld(Scanner):
         """See `Scanner`."""
         return self._of.of_member(name, value)
 
+    def ready(self) -> None:
+        """See `Scanner`."""
+        self._of.ready()
+
     @property
     def has_own(self) -> bool:
         """See `Scanner`."""

@@ -23,7 +23,7 @@ from gatewright.secret_scanning.exact import OWN
 from gatewright.secret_scanning.formats import formats
 from gatewright.secret_scanning.mark import MARK, MARK_BEGINS
 from gatewright.secret_scanning.names import is_example, looks_issued
-from gatewright.secret_scanning.operator_rules import SecretRule, found_by, keyed
+from gatewright.secret_scanning.operator_rules import SecretRule, found_by, keyed, prepared
 from gatewright.secret_scanning.patterns import AnyOf, Pattern, Several, Span, either
 from gatewright.secret_scanning.personal import (
     PERSONAL,
@@ -166,6 +166,13 @@ class Scanner:
                 if end > first
             ]
         )
+
+    def ready(self) -> None:
+        """Compile what is asked of every text and member, and the operator's rules: all that `prepare` does not."""
+        for one in (self._quick, self.worded, self._which, self._own_which, self._own_keys):
+            if one is not None:
+                one.ready()
+        prepared(self._own)
 
     @property
     def has_own(self) -> bool:
