@@ -18,6 +18,7 @@ from gatewright.redaction import streamed_text
 from gatewright.redaction.filter import Redact, Rules
 from gatewright.secret_scanning import Redactor
 from gatewright.secret_scanning.chunks import CHUNK, GAP
+from gatewright.secret_scanning.operator_rules import SecretRule
 from tests.kernel_parts import Book, Line, a_call
 
 
@@ -160,3 +161,19 @@ def test_a_chunk_goes_on_without_what_cannot_be_cleaned_of_it() -> None:
         "content": {"type": "text", "text": "some text "},
         "done": False,
     }
+
+
+@pytest.mark.parametrize(("word", "beside"), [("acme", 1), ("other", 0)])
+def test_what_an_operators_rules_are_asked_of_is_looked_through_beside_the_loop(
+    word: str, beside: int
+) -> None:
+    rule = SecretRule("acme-token", r"acme_[0-9]{9}", ("acme",))
+    workers = Beside(10)
+    by = Redact(Rules(Redactor(bytes(32), rules=(rule,), held=None)), workers)
+
+    async def tool(call: Call, back: Back) -> Outcome:
+        back.emit(chunk(f"{word} and a password: hunter2x\n" + "words " * 800 + "\n"))
+        return Answer(b"{}")
+
+    asyncio.run(Kernel((), tool, (by,), Book()).handle(a_call(), Line()))
+    assert (10 - workers.left > 0) == bool(beside)
