@@ -163,17 +163,12 @@ def test_a_chunk_goes_on_without_what_cannot_be_cleaned_of_it() -> None:
     }
 
 
-@pytest.mark.parametrize(("word", "beside"), [("acme", 1), ("other", 0)])
+@pytest.mark.parametrize(("word", "beside"), [("acme", True), ("other", False)])
 def test_what_an_operators_rules_are_asked_of_is_looked_through_beside_the_loop(
-    word: str, beside: int
+    word: str, beside: bool
 ) -> None:
     rule = SecretRule("acme-token", r"acme_[0-9]{9}", ("acme",))
-    workers = Beside(10)
-    by = Redact(Rules(Redactor(bytes(32), rules=(rule,), held=None)), workers)
-
-    async def tool(call: Call, back: Back) -> Outcome:
-        back.emit(chunk(f"{word} and a password: hunter2x\n" + "words " * 800 + "\n"))
-        return Answer(b"{}")
-
-    asyncio.run(Kernel((), tool, (by,), Book()).handle(a_call(), Line()))
-    assert (10 - workers.left > 0) == bool(beside)
+    redactor = Redactor(bytes(32), rules=(rule,), held=None)
+    text = f"{word} and so on ".encode() + b"words " * 400
+    assert streamed_text._is_dense(redactor, text) is beside
+    assert not streamed_text._is_dense(redactor, text[: streamed_text.FREE])
