@@ -190,3 +190,30 @@ def test_the_same_as_json_and_for_lines(shell: Shell) -> None:
     said = json.loads(done.out)
     assert said["why"]["argument"] == "/command"
     assert said["why"]["steps"][-1]["entry"] == "curl"
+
+
+def test_arguments_that_are_no_object_are_wrong_use(shell: Shell) -> None:
+    for line in ("ls", "[1]"):
+        done = shell.run("policy", "try", "--validator", "sandbox", "--arguments", line)
+        assert (done.code, done.out) == (2, "")
+        assert done.error["code"] == "usage"
+        assert "bug" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("whole", "last"),
+    [
+        ({"command": "find", "args": [".", "-delete"]}, ("find", "-delete", "option")),
+        ({"commands": ["ls", "curl https://a.example/"]}, ("curl", "", "network")),
+        ({"command": "cat shadow", "cwd": "/etc"}, ("cat", "operand", "host_file")),
+    ],
+)
+def test_steps_are_those_of_the_line_that_is_judged(shell: Shell, whole: Any, last: Any) -> None:
+    asked = ["--validator", "sandbox", "--allow", "inspect", "--why", "--arguments", "--json"]
+    said = json.loads(shell.run("policy", "try", *asked, json.dumps(whole)).out)
+    steps = said["why"]["steps"]
+    entry, option, rule = last
+    assert steps[-1]["entry"] == entry
+    assert steps[-1]["rule"] == said["rule"] == rule
+    if option:
+        assert steps[-1]["option"] == option

@@ -18,6 +18,7 @@ from gatewright.redaction import streamed_text
 from gatewright.redaction.filter import Redact, Rules
 from gatewright.secret_scanning import Redactor
 from gatewright.secret_scanning.chunks import CHUNK, GAP
+from gatewright.secret_scanning.operator_rules import SecretRule
 from tests.kernel_parts import Book, Line, a_call
 
 
@@ -160,3 +161,14 @@ def test_a_chunk_goes_on_without_what_cannot_be_cleaned_of_it() -> None:
         "content": {"type": "text", "text": "some text "},
         "done": False,
     }
+
+
+@pytest.mark.parametrize(("word", "beside"), [("acme", True), ("other", False)])
+def test_what_an_operators_rules_are_asked_of_is_looked_through_beside_the_loop(
+    word: str, beside: bool
+) -> None:
+    rule = SecretRule("acme-token", r"acme_[0-9]{9}", ("acme",))
+    redactor = Redactor(bytes(32), rules=(rule,), held=None)
+    text = f"{word} and so on ".encode() + b"words " * 400
+    assert streamed_text._is_dense(redactor, text) is beside
+    assert not streamed_text._is_dense(redactor, text[: streamed_text.FREE])

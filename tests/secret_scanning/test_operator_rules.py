@@ -8,7 +8,13 @@ import time
 import pytest
 
 from gatewright.secret_scanning import Redactor
-from gatewright.secret_scanning.operator_rules import AllowList, SecretRule, found_by, keyed
+from gatewright.secret_scanning.operator_rules import (
+    AllowList,
+    SecretRule,
+    found_by,
+    keyed,
+    prepared,
+)
 from gatewright.secret_scanning.patterns import Pattern
 
 TOKEN = "q7Zr2mK9xP4vLt8W"
@@ -103,3 +109,86 @@ def test_a_rule_costs_a_long_text_no_more_than_its_length() -> None:
 
     took(1000)
     assert took(40_000) < 20 * max(took(4000), 0.001)
+
+
+KEY = "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6"
+GROUPLESS = SecretRule("g", r"""acme_deploy["']?\s{0,3}[:=]\s{0,3}["']?[a-z0-9]{32}""", ("acme",))
+
+
+def cleaned(document: object, *rules: SecretRule) -> str:
+    redactor = Redactor(bytes(32), secrets=False, rules=rules, held=None)
+    return redactor.json(json.dumps(document).encode()).text.decode()
+
+
+def test_a_match_that_begins_in_the_name_takes_out_what_stands_in_the_value() -> None:
+    said = json.loads(cleaned({"acme_deploy": KEY, "b": [1]}, GROUPLESS))
+    assert said["b"] == [1]
+    assert said["acme_deploy"].startswith("[REDACTED:g:")
+    assert said["acme_deploy"].endswith("]")
+    # What is found in the name alone is nothing of the value's.
+    name = SecretRule("n", r"acme_\w{6}", ("acme",))
+    assert '"v"' in cleaned({"acme_deploy": "v"}, name)
+
+
+def test_a_rule_without_its_keyword_is_not_asked_of_a_member() -> None:
+    rule = SecretRule("x", r"[a-z0-9]{32}", ("acme",))
+    other = SecretRule("y", r"zzz_never", ("widget",))
+    assert KEY in cleaned({"widget": KEY}, rule, other)
+    assert KEY not in cleaned({"acme": KEY}, rule, other)
+
+
+def test_a_keyword_in_the_value_is_judged_with_the_name_before_it() -> None:
+    rule = SecretRule("x", r"""deploy["']?\s{0,3}[:=]\s{0,3}\[?["']?(acme[a-z0-9]{8})""", ("acme",))
+    secret = "acme12ab34cd"
+    for document in (
+        {"deploy": secret},
+        {"deploy": [secret]},
+        {"deploy": ["other", "third", secret]},
+    ):
+        assert secret not in cleaned(document, rule)
+    assert secret in cleaned({"other": secret}, rule)
+    assert secret in cleaned(["deploy", secret], rule)
+
+
+def test_a_group_that_took_no_part_leaves_the_whole_match() -> None:
+    rule = SecretRule("x", r"key-(?:(\d{4})|[a-z]{4})", ("key-",), group=1)
+    assert secrets(rule, "key-1234 key-abcd") == ["1234", "key-abcd"]
+
+
+def test_an_own_keyword_makes_a_text_one_that_takes_long() -> None:
+    redactor = Redactor(bytes(32), rules=(ACME,), held=None)
+    assert redactor.takes_long(b'{"a": "an Acme thing"}')
+    assert redactor.takes_long(rb'{"a": "an \u0061cme thing"}')
+    assert not redactor.takes_long(b'{"a": "another thing"}')
+    assert not Redactor(bytes(32), held=None).takes_long(b'{"a": "an Acme thing"}')
+
+
+def test_what_an_allow_list_says_of_a_line_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = SecretRule("x", r"acme\d{4}", ("acme",), allowed=(AllowList(("nothing",), "line"),))
+    seen = 0
+    plain = Pattern.hits
+
+    def counting(self: Pattern, text: bytes) -> bool:
+        nonlocal seen
+        seen += len(text)
+        return plain(self, text)
+
+    monkeypatch.setattr(Pattern, "hits", counting)
+    text = "acme1234 " * 10_000
+    assert len(secrets(rule, text)) == 10_000
+    assert 0 < seen < 8 * len(text)
+
+
+def test_a_stream_waits_for_what_an_own_rule_finds_in_several_words() -> None:
+    rule = SecretRule("x", r"acme phrase: ([a-z]+ [a-z]+ [a-z]+)", ("acme",))
+    stream = Redactor(bytes(32), rules=(rule,), held=None).stream()
+    pieces = ["so acme phrase: ", "correct ", "horse ", "battery", "\nnext ", "line "]
+    said = "".join([*map(stream.feed, pieces), stream.end()])
+    assert "correct" not in said
+    assert "horse" not in said
+    assert said.endswith("next line ")
+
+
+def test_regexes_are_compiled_before_they_are_asked() -> None:
+    rule = SecretRule("x", r"acme5_\d{4}", ("acme",), allowed=(AllowList(("a5", "b5")),))
+    assert prepared([rule, rule]) == 3

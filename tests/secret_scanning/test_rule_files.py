@@ -133,3 +133,69 @@ def test_a_rule_for_files_alone_is_left_out_with_a_notice() -> None:
     read = read_rules(f"{RULE}[[rules]]\nid = 'pem-file'\npath = '[.]pem$'\n".encode())
     assert [one.id for one in read.rules] == ["acme-token"]
     assert ("rule pem-file", "it asks for files alone, so it is left out") in read.notices
+
+
+@pytest.mark.parametrize(
+    "regex",
+    [
+        "(?:acmepre_)?[A-F]{5}-[A-F]{5}",
+        "(acme)?[0-9]{9}",
+        "(?i)(?:acmekey[ =])*[0-9]{9}",
+        "(acme){0,2}[0-9]{9}",
+        r"acme[|]x\||efgh",
+        r"(?:acme[^\]])?[0-9]{9}",
+    ],
+)
+def test_no_keyword_is_guessed_from_what_may_be_left_out(regex: str) -> None:
+    (said,) = problems(f"[[rules]]\nid = 'x'\nregex = '''{regex}'''\n")
+    assert "no keywords" in said[1]
+    assert "keywords =" in said[2]
+    assert not problems(f"[[rules]]\nid = 'x'\nregex = '''{regex}'''\nkeywords = ['acme']\n")
+
+
+def test_brackets_and_bars_in_classes_are_no_groups() -> None:
+    for regex in (r"acme[)|]?[(?*]", r"acme\)?\|", r"acme[]|]", "acme[[:alpha:]|]"):
+        read = read_rules(f"[[rules]]\nid = 'x'\nregex = '''{regex}'''\n".encode())
+        assert read.rules[0].keywords == ("acme",)
+
+
+@pytest.mark.parametrize("targets", ["5", "'acme-token'", "[5]", "{}"])
+def test_target_rules_are_a_list_of_ids(targets: str) -> None:
+    said = problems(f"[[allowlists]]\ntargetRules = {targets}\nstopwords = ['x']\n{RULE}")
+    assert [(where, "targetRules" in what) for where, what, _ in said] == [
+        ("the allow-list of the file", True)
+    ]
+
+
+def test_a_target_that_is_no_rule_is_noticed() -> None:
+    text = (
+        f"[[allowlists]]\ntargetRules = ['acme-token', 'other', 'A b']\nstopwords = ['x']\n{RULE}"
+    )
+    noticed = [where for where, _ in read_rules(text.encode()).notices]
+    before = "the file: targetRules of its allow-list: "
+    assert noticed == [before + "a text that is no id", before + "other"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file() -> None:
+    assert not problems("\ufeff" + RULE)
+
+
+@pytest.mark.parametrize("said", ["0", "''", "false"])
+def test_keywords_that_are_no_list_are_named(said: str) -> None:
+    (found,) = problems(f"[[rules]]\nid = 'x'\nregex = 'acme_x'\nkeywords = {said}\n")
+    assert "keywords is no list" in found[1]
+
+
+def test_a_rule_over_several_lines_is_noticed() -> None:
+    for regex in (r"acme\n\d{4}", "acme\n[0-9]{4}"):
+        read = read_rules(f"[[rules]]\nid = 'x'\nregex = '''{regex}'''\n".encode())
+        assert [where for where, _ in read.notices] == ["rule x: a new line in its regex"]
+    assert not read_rules(RULE.encode()).notices
+
+
+def test_regexes_of_one_rule_are_limited() -> None:
+    lists = f"[[allowlists]]\nregexes = {['x'] * 60}\n"
+    own = f"[[rules.allowlists]]\nregexes = {['y'] * 41}\n"
+    (said,) = problems(lists + RULE + own)
+    assert "101 regexes" in said[1]
+    assert not problems(RULE + own)

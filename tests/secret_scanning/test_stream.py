@@ -156,6 +156,7 @@ class Counting(Scanner):
             return inner.worth_a_look(raw)
 
         self.worth_a_look = worth
+        self.worded = inner.worded
         self._find = inner.find
 
     def find(self, text: bytes) -> list[Finding]:

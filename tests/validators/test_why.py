@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from gatewright.schemas.objection import Objection
 from gatewright.validators.registry import preparer
-from gatewright.validators.why import Step, Why, why
+from gatewright.validators.why import Step, Why, _widened, why
 
 
 def explained(validator: str, options: Mapping[str, Any], value: Any) -> Why:
@@ -81,3 +82,24 @@ def test_a_pipe_is_let_pass_by_a_preset_or_by_pipes() -> None:
     found = explained("sandbox", {}, "ls | wc")
     assert {"allow": ["inspect"]} in [dict(one) for one in found.widened_by]
     assert {"pipes": True} in [dict(one) for one in found.widened_by]
+
+
+@pytest.mark.parametrize("value", ["", "''", ["", "x"], []])
+def test_what_has_no_word_to_name_has_no_step(value: Any) -> None:
+    found = explained("sandbox", {"allow": ["inspect"]}, value)
+    assert found.rule is not None
+    assert not found.steps
+
+
+def test_an_option_that_was_said_is_said_again_also_where_it_is_empty() -> None:
+    options = {"hosts": ["a.example"], "ports": []}
+    found = list(
+        _widened(
+            "network_restricted",
+            options,
+            Objection("", "not_listed", ""),
+            "https://b.example/",
+            lambda tried: None,
+        )
+    )
+    assert dict(found[0]) == {"hosts": ["a.example", "b.example"], "ports": []}

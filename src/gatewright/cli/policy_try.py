@@ -103,9 +103,21 @@ def try_inputs(  # noqa: PLR0913, PLR0917 - one argument for each option
     if line is None:
         _try_lines(judges)
         return
-    value = _decoded(line.encode(errors="replace")) if arguments else line
+    value = _arguments(line) if arguments else line
     found = _told(judges, {"id": None, "input": value})
     _print(found) if json else _say(found, validator)
+
+
+def _arguments(line: str) -> dict[str, Any]:
+    try:
+        return _decoded(line.encode(errors="replace"))
+    except _BadLine as problem:
+        raise CliError(
+            f"the input is no arguments of a tool: {problem}",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint='with --arguments it is an object like {"command": "ls -la"}',
+        ) from None
 
 
 def _try_lines(judges: _Judges) -> None:
@@ -220,22 +232,13 @@ class _Judges:
             return _judge_of(self._prepare(tried, ""), whole=self._whole)(value)
 
         part = value
-        if self._whole and (objection := judged(options)) is not None:
-            part = _part(value, objection.path)
+        if self._whole:
+            made = self._prepare(options, "")
+            checks = made if isinstance(made, Checks) else Checks([("", made)], {})
+            part = checks.refused(value)
         found = explained_by(self.why, self._prepare, options, part, judged)
         told: dict[str, Any] = msgspec.to_builtins(found)
         return told
-
-
-def _part(arguments: Any, path: str) -> Any:
-    """The argument at a JSON pointer."""
-    for step in path.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(arguments, list):
-            arguments = arguments[int(name)]
-        elif isinstance(arguments, dict):
-            arguments = arguments.get(name)
-    return arguments
 
 
 def _judge_of(made: Validator | Checks, *, whole: bool) -> _Judge:

@@ -32,7 +32,12 @@ class RedactionFeature(Feature):
         return replace(side, clean=self._spoken.clean)
 
     def rules(self, settings: Settings) -> Rules:
-        """Gate and filter."""
+        """Gate and filter. An operator's rules are compiled here, beside the loop where the settings are read again."""
+        if settings.redaction_rules:
+            made = redaction_of(settings, self._key)
+            for one in (made.default, *made.servers.values(), *made.tools.values()):
+                if one is not None:
+                    one.ready()
         return Rules(gates={"sanitize": self._sanitize}, filters={"redact": self._redact})
 
     def _sanitize(self, making: Making) -> Sanitize:

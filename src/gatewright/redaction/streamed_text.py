@@ -112,7 +112,7 @@ class StreamedText:
 
     def rest(self, call: Call, redactor: Redactor | None) -> Event | None:
         """What was held back of a text, once its call has ended."""
-        dense = None if redactor is None or self._beside is None else partial(_is_dense, redactor)
+        dense = None if redactor is None or self._beside is None else partial(_has_many, redactor)
         params, rules = self._chunks.rest(call.id, dense)
         if rules:
             count(call, rules)
@@ -124,7 +124,11 @@ class StreamedText:
 
 
 def _is_dense(redactor: Redactor, text: bytes) -> bool:
-    """Whether what is read of a stream of chunks has so many places to look at that this is done beside the loop."""
+    """Whether what is read of a stream of chunks has so many places to look at, or is for an operator's rules, so that this is done beside the loop."""
+    return len(text) > FREE and (redactor.asks_own(text) or redactor.has_many(text, MANY))
+
+
+def _has_many(redactor: Redactor, text: bytes) -> bool:
     return len(text) > FREE and redactor.has_many(text, MANY)
 
 

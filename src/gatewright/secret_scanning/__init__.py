@@ -94,6 +94,10 @@ class Redactor:
             theirs = Held(len(own))
             theirs.hold("policy", own, len(own))
             self._scanner = WithHeld(self._scanner, theirs)
+        self.asks_own = self._scanner.asks_own
+        """Whether an operator's rule may be applied to a text, whose lists cost what nobody here knows."""
+        self.ready = self._scanner.ready
+        """Compiles what else would be compiled with the first text."""
         self.held = held if secrets else None
         if self.held is not None:
             self._scanner = WithHeld(self._scanner, self.held)
@@ -108,11 +112,11 @@ class Redactor:
         """False for text, JSON or not, in which nothing can be found. The quick half of all this."""
 
     def takes_long(self, raw: bytes) -> bool:
-        """Whether to clean a text takes more than some milliseconds: there are many places to look at, or there is much
-        in which there may be something that nobody sees. Linear, and quick."""
+        """Whether to clean a text takes more than some milliseconds: there are many places to look at, a keyword
+        of an operator's rule, or much in which there may be something that nobody sees. Linear, and quick."""
         if self._hidden and len(raw) > _MUCH and not (raw.isascii() and b"\\u" not in raw):
             return True
-        return self.has_many(raw, MANY)
+        return self.asks_own(raw) or self.has_many(raw, MANY)
 
     def has_many(self, raw: bytes, many: int) -> bool:
         """Whether there are more than so many places to look at."""

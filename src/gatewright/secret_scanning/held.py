@@ -191,6 +191,7 @@ class WithHeld(Scanner):
     def __init__(self, scanner: Scanner, held: Held) -> None:
         self._of = scanner
         self._held = held
+        self.worded = scanner.worded
         self._seen, self._seen_plain = scanner.worth_a_look, scanner.plain_worth_a_look
         self.worth_a_look = self._worth
         self.plain_worth_a_look = self._plain_worth
@@ -226,6 +227,19 @@ class WithHeld(Scanner):
     def of_member(self, name: str, value: str) -> list[Finding]:
         """See `Scanner`."""
         return self._of.of_member(name, value)
+
+    def ready(self) -> None:
+        """See `Scanner`."""
+        self._of.ready()
+
+    @property
+    def has_own(self) -> bool:
+        """See `Scanner`."""
+        return self._of.has_own
+
+    def asks_own(self, raw: bytes) -> bool:
+        """See `Scanner`."""
+        return self._of.asks_own(raw)
 
     def holds(self, text: bytes) -> bool:
         """See `Scanner`."""

@@ -95,7 +95,19 @@ class _Text:
             self._members(at)
         elif at and self._is_name(at - 1) and is_paired(self._said(at - 1)):
             self._paired(at)
-        self._replace(at, name=name)
+        if not name and self._scanner.has_own and at and (before := self._name_before(at)):
+            self._by_rules(before, self._said(at), at)
+        else:
+            self._replace(at, name=name)
+
+    def _name_before(self, at: int) -> str:
+        """The name of the member of which this is the value, or stands in its list within some others; empty where there is none."""
+        for before in range(at - 1, max(at - 1 - _BESIDE, -1), -1):
+            if self._is_next(_COLON, before) or self._is_next(_LIST, before):
+                return self._said(before)
+            if not self._is_next(_COMMA, before):
+                break
+        return ""
 
     def _members(self, at: int) -> None:
         """Judge what stands behind the member's name: a string, or a list of strings."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -17,10 +17,10 @@ import msgspec
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.patterns import Pattern, Span, either
 
-__all__ = ["AllowList", "SecretRule", "found_by", "keyed"]
+__all__ = ["AllowList", "SecretRule", "found_by", "keyed", "prepared"]
 
 _LINE = 4096
-"""Bytes of a line, before and behind what was found, that an allow-list sees."""
+"""Bytes of a line, before and behind what was found, that an allow-list sees at least, and at most twice as many."""
 _NOTHING = (-1, -1)
 _MEMORY = 4 << 20
 """Bytes for the automaton of one rule; where it would need more, RE2 searches without one."""
@@ -59,40 +59,69 @@ def keyed(rule: SecretRule) -> str:
 
 def found_by(rule: SecretRule, text: bytes) -> Iterator[Finding]:
     """The places of secrets by this rule."""
+    lists = [_Allowing(one, text) for one in rule.allowed]
     for spans in _compiled(rule.regex).all(text):
         start, end = secret = _secret(rule, spans)
         value = text[start:end]
-        if value and _entropy(value) > rule.entropy and not _stands(rule, text, spans[0], secret):
+        irregular = bool(value) and _entropy(value) > rule.entropy
+        if irregular and not any(one.lets(spans[0], secret) for one in lists):
             yield start, end, rule.id
 
 
 def _secret(rule: SecretRule, spans: list[Span]) -> Span:
     if rule.group:
-        return spans[rule.group]
+        start, end = spans[rule.group]
+        # A group that took no part says nothing: rather all of the match than nothing of it.
+        return (start, end) if 0 <= start < end else spans[0]
     return next((one for one in spans[1:] if one != _NOTHING and one[0] < one[1]), spans[0])
 
 
-def _stands(rule: SecretRule, text: bytes, match: Span, secret: Span) -> bool:
-    return any(_lets(one, text, match, secret) for one in rule.allowed)
+class _Allowing:
+    """An allow-list while one text is looked through. What it says of a line is asked once, however much is found there."""
 
+    def __init__(self, said: AllowList, text: bytes) -> None:
+        self._said = said
+        self._text = text
+        self._known: dict[Span, bool] = {}
 
-def _lets(one: AllowList, text: bytes, match: Span, secret: Span) -> bool:
-    value = text[secret[0] : secret[1]].lower()
-    said = [any(word.encode() in value for word in one.stopwords)] if one.stopwords else []
-    if one.regexes:
-        seen = {"secret": secret, "match": match, "line": _line(text, match)}[one.target]
-        part = text[seen[0] : seen[1]]
-        said.append(any(_compiled(regex).hits(part) for regex in one.regexes))
-    return bool(said) and (all(said) if one.every else any(said))
+    def lets(self, match: Span, secret: Span) -> bool:
+        """Whether it lets stand what was found."""
+        one = self._said
+        value = self._text[secret[0] : secret[1]].lower()
+        said = [any(word.encode() in value for word in one.stopwords)] if one.stopwords else []
+        if one.regexes:
+            if one.target == "line":
+                said.append(self._finds(_line(self._text, match)))
+            else:
+                said.append(self._finds(secret if one.target == "secret" else match))
+        return bool(said) and (all(said) if one.every else any(said))
+
+    def _finds(self, part: Span) -> bool:
+        if part not in self._known:
+            seen = self._text[part[0] : part[1]]
+            self._known[part] = any(_compiled(regex).hits(seen) for regex in self._said.regexes)
+        return self._known[part]
 
 
 def _line(text: bytes, match: Span) -> Span:
+    """The line of a match, or what is near of a long one: in whole blocks, so that those who stand near each other see the same."""
     start, end = match
-    last = min(len(text), end + _LINE)
+    first = max(0, (start // _LINE - 1) * _LINE)
+    last = min(len(text), (end // _LINE + 2) * _LINE)
     ends = text.find(b"\n", end, last)
-    return text.rfind(b"\n", max(0, start - _LINE), start) + 1 or max(0, start - _LINE), (
-        last if ends < 0 else ends
-    )
+    return text.rfind(b"\n", first, start) + 1 or first, (last if ends < 0 else ends)
+
+
+def prepared(rules: Iterable[SecretRule]) -> int:
+    """Compile what these ask, rather than in the middle of somebody's call; how many regexes that are."""
+    regexes = {
+        regex
+        for rule in rules
+        for regex in (rule.regex, *(one for allowed in rule.allowed for one in allowed.regexes))
+    }
+    for regex in regexes:
+        _compiled(regex).ready()
+    return len(regexes)
 
 
 def _entropy(value: bytes) -> float:

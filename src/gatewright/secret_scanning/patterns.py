@@ -174,6 +174,11 @@ class AnyOf:
         self._patterns = [Pattern(text) for text in texts]
         self._together = Pattern(either(one.text for one in self._patterns))
 
+    def ready(self) -> None:
+        """Compile them, as `Pattern.ready` does."""
+        for one in (*self._patterns, self._together):
+            one.ready()
+
     def hits(self, text: bytes) -> bool:
         """Whether any matches anywhere."""
         if len(text) <= _SHORT and not looks_random(text):

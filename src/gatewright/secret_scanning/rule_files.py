@@ -21,10 +21,14 @@ FILE_BYTES = 256 * 1024
 MOST_RULES = 300
 """Of all files together."""
 _REGEX_CHARS, _MOST_WORDS, _WORD_CHARS, _LEAST = 2000, 1000, 100, 3
+_MOST_REGEXES = 100
+"""Of all allow-lists of one rule: each is looked for in the text around whatever the rule finds."""
 _ID = Pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _BEGINS = Pattern(r"(?:\(\?i\)|\(\?i:|\(\?:|\(|\\b|\^)*")
 _LITERAL = Pattern(r"(?:[A-Za-z0-9_-]|\\[.-])+")
-_GROUPS = Pattern(r"\[[^\]]*\]|\\.")
+_GROUPS = Pattern(r"\\.|\[\^?\]?(?:\[:[a-z^]+:\]|\\.|[^\]\\])*\]")
+_OPEN = Pattern(r"\||\)(?:[?*]|\{0)|\[")
+"""Of a regex without classes and escapes: what may make its beginning one of several, or none at all."""
 _NO_EFFECT = {
     "path": "there are no files here, so it holds for every text",
     "skipReport": "what it finds is taken out like all others",
@@ -53,7 +57,7 @@ def read_rules(text: bytes) -> Read:
         what = f"it has {len(text)} bytes, and at most {FILE_BYTES} are read"
         return Read((), [("the file", what, "split it, or leave rules out")], ())
     try:
-        said = tomllib.loads(text.decode("utf-8"))
+        said = tomllib.loads(text.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         return Read((), [("the file", f"it is no TOML: {problem}", "mend it there")], ())
     return _File(said).read()
@@ -87,6 +91,7 @@ class _File:
         common = self._common()
         rules = [rule for at, one in enumerate(tables) if (rule := self._rule(at, one, common))]
         ids = [one.id for one in rules]
+        self._untargeted(common, ids)
         for one in sorted({one for one in ids if ids.count(one) > 1}):
             self._problems.append((f"rule {one}", "another rule has this id", "choose another"))
         return Read(tuple(rules), self._problems, self._notices)
@@ -107,13 +112,23 @@ class _File:
         """Allow-lists for all rules of the file, or for those that they name."""
         try:
             return [
-                (found, frozenset(map(str, one.get("targetRules", ()))))
+                (found, frozenset(_texts(one, "targetRules")))
                 for one in _tables(self._said)
                 if (found := self._allow("the file", one)) is not None
             ]
         except _Bad as bad:
             self._problems.append(("the allow-list of the file", bad.what, bad.instead))
             return ()
+
+    def _untargeted(
+        self, common: Sequence[tuple[AllowList, frozenset[str]]], ids: Sequence[str]
+    ) -> None:
+        """Notices of allow-lists for rules that there are none of."""
+        named = {one for _, rules in common for one in rules}
+        for one in sorted(named.difference(ids)):
+            shown = one if _ID.fits(one) else "a text that is no id"
+            where = f"the file: targetRules of its allow-list: {shown}"
+            self._notices.append((where, "no rule of this file has this id"))
 
     def _rule(
         self, at: int, said: Any, common: Sequence[tuple[AllowList, frozenset[str]]]
@@ -142,6 +157,13 @@ class _File:
         regex = _regex(said.get("regex"), "regex")
         own = [found for one in _tables(said) if (found := self._allow(name, one)) is not None]
         theirs = [one for one, rules in common if not rules or ident in rules]
+        many = sum(len(one.regexes) for one in (*own, *theirs))
+        if many > _MOST_REGEXES:
+            what = f"its allow-lists have {many} regexes, and at most {_MOST_REGEXES} count"
+            raise _Bad(what, "join some with |, or write stopwords")
+        if "\\n" in regex or "\n" in regex:
+            why = "in results that come in pieces, whose lines go one by one; elsewhere it holds"
+            self._notices.append((f"{name}: a new line in its regex", why))
         return SecretRule(
             ident,
             regex,
@@ -230,10 +252,10 @@ def _number(said: Any) -> float:
 
 
 def _keywords(said: Any, regex: str) -> tuple[str, ...]:
-    words: Iterable[str] = _texts({"keywords": said or []}, "keywords")
+    words: Iterable[str] = _texts({} if said is None else {"keywords": said}, "keywords")
     found = tuple(dict.fromkeys(one.lower() for one in words)) or _leading(regex)
     if not found:
-        what = "it has no keywords, and its regex does not begin with fixed characters"
+        what = "it has no keywords, and its regex does not always begin with fixed characters"
         raise _Bad(
             what, 'write keywords = ["…"]: of these one stands in each text with such a secret'
         )
@@ -247,8 +269,8 @@ def _keywords(said: Any, regex: str) -> tuple[str, ...]:
 
 
 def _leading(regex: str) -> tuple[str, ...]:
-    """The fixed characters that a regex begins with; none where it has alternatives."""
-    if "|" in _GROUPS.sub("", regex):
+    """The fixed characters that a regex surely begins with; none where there are alternatives, or a group may be left out."""
+    if _OPEN.search(_GROUPS.sub("", regex)):
         return ()
     rest = regex[_end(_BEGINS, regex) :]
     fixed = rest[: _end(_LITERAL, rest)]

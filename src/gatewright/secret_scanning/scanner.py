@@ -23,7 +23,7 @@ from gatewright.secret_scanning.exact import OWN
 from gatewright.secret_scanning.formats import formats
 from gatewright.secret_scanning.mark import MARK, MARK_BEGINS
 from gatewright.secret_scanning.names import is_example, looks_issued
-from gatewright.secret_scanning.operator_rules import SecretRule, found_by, keyed
+from gatewright.secret_scanning.operator_rules import SecretRule, found_by, keyed, prepared
 from gatewright.secret_scanning.patterns import AnyOf, Pattern, Several, Span, either
 from gatewright.secret_scanning.personal import (
     PERSONAL,
@@ -48,6 +48,7 @@ _NUMBER = Pattern(r"[^0-9+(]*")
 _MORE_DIGITS = Pattern(r"[ -][0-9]{4}\b")
 _MOST_ENCODED = 64 * 1024
 _NEAR = 256
+_WORDED = (context.HINTS, passwords.HINTS)
 _BLOB = 512
 """Characters of base64 around a token that make it a part of something else."""
 
@@ -104,6 +105,11 @@ class Scanner:
         """`rules` are an operator's own."""
         self._secrets = secrets
         self._own = rules
+        keys = list(map(keyed, rules))
+        self._own_which = Several(keys)
+        self._own_keys = Pattern(either([*keys, _ESCAPES]), bounded=True) if rules else None
+        self.worded = AnyOf([*_WORDED, either(keys)]) if rules else _worded()
+        """What may have several words behind it; tokens are one run."""
         self._quick = AnyOf(self._hints(personal, terms))
         exact = list(self._exact(personal, terms))
         self._which = Several([pattern for pattern, _ in exact])
@@ -144,17 +150,38 @@ class Scanner:
         return False
 
     def of_member(self, name: str, value: str) -> list[Finding]:
-        """The places in a member's value that an operator's rules find where its name stands before it, as in a configuration file."""
+        """The places in a member's value that an operator's rules find where its name stands before it, as in a configuration file.
+        Of a match that begins in the name it is what stands in the value."""
         if not self._own:
             return []
         before = f'"{name}": "'.encode()
         text = before + value.encode() + b'"'
-        every = (place for rule in self._own for place in found_by(rule, text))
-        last = len(text) - 1
-        inside = (
-            (start - len(before), min(end, last) - len(before), rule) for start, end, rule in every
+        asked = (self._own[number] for number in self._own_which.hits(text))
+        every = (place for rule in asked for place in found_by(rule, text))
+        first, last = len(before), len(text) - 1
+        return self.apart(
+            [
+                (max(0, start - first), min(end, last) - first, rule)
+                for start, end, rule in every
+                if end > first
+            ]
         )
-        return self.apart([one for one in inside if one[0] >= 0])
+
+    def ready(self) -> None:
+        """Compile what is asked of every text and member, and the operator's rules: all that `prepare` does not."""
+        for one in (self._quick, self.worded, self._which, self._own_which, self._own_keys):
+            if one is not None:
+                one.ready()
+        prepared(self._own)
+
+    @property
+    def has_own(self) -> bool:
+        """Whether an operator has rules of his own, which may tell a value by the name before it."""
+        return bool(self._own)
+
+    def asks_own(self, raw: bytes) -> bool:
+        """Whether a rule of an operator's may be applied to a text, JSON or not."""
+        return self._own_keys is not None and self._own_keys.hits(raw)
 
     def replaced(
         self, text: bytes, mark: Callable[[str, bytes], bytes], *, name: bool = False
@@ -252,6 +279,11 @@ def _secret_rules() -> tuple[tuple[str, Rule], ...]:
         *context.RULES,
         *passwords.RULES,
     )
+
+
+@lru_cache(1)
+def _worded() -> AnyOf:
+    return AnyOf(_WORDED)
 
 
 @lru_cache(1)

@@ -36,8 +36,6 @@ _NUMBERED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ().-"
 _NO_BEGIN, _PLUS = b" ).-", b"+"
 _NUMBER_MOST = 61
 _SPACES = (b"\n", b"\t", b"\r")
-_WORDED = AnyOf([context.HINTS, passwords.HINTS])
-"""What may have several words behind it; tokens are one run."""
 _HINTED = 512
 """So much behind a hint waits for the end of its line."""
 _BEFORE_IT = r"\b(?i:use|with|enter|try|echo)[ \t]{1,8}(?:-n )?[^\s0-9]{0,64}[0-9]"
@@ -238,7 +236,7 @@ class Stream:
         if self._in_key:
             ready = min(ready, begins)
         if worth:  # else there is none
-            ready = min(ready, _hinted(text))
+            ready = min(ready, _hinted(text, self._scanner.worded))
         for term in self._terms:
             ready = min(ready, len(text) - self._begun(text, term))
         return max(begun, _between_characters(text, ready))
@@ -283,12 +281,12 @@ def _between_characters(text: bytes, at: int) -> int:
     return at
 
 
-def _hinted(text: bytes) -> int:
+def _hinted(text: bytes, worded: AnyOf) -> int:
     """Where the first hint on the last line is: what it is of may have several words."""
     line = text[max(text.rfind(b"\n") + 1, len(text) - _HINTED) :]
-    if not _WORDED.hits(line):
+    if not worded.hits(line):
         return len(text)
-    return len(text) - len(line) + _WORDED.next(line)(0)[0]
+    return len(text) - len(line) + worded.next(line)(0)[0]
 
 
 def _early(text: bytes) -> int:

@@ -118,6 +118,14 @@ class Checks:
                     return name, Objection(where, found.rule, found.message, found.details)
         return None
 
+    def refused(self, arguments: Any) -> Any:
+        """The part that the first validator which speaks against these arguments objects to, as it is judged: a line with what stands
+        beside it; None where none does."""
+        every = (
+            (one, value) for _, one, parts in self._validators for _, value in parts(arguments)
+        )
+        return next((value for one, value in every if one.judge(value) is not None), None)
+
     def takes_long(self, arguments: Any, size: int = 0) -> bool:
         """Whether judging these arguments may take more than some milliseconds, so that it is better done elsewhere. `size` is
         what is known of their text (`Call.size`)."""

@@ -139,6 +139,8 @@ class Sandbox:
         seen: Seen = []
         if self._mode == "strict" or self._options.value:
             return seen, None
+        if isinstance(value, Placed):
+            return seen, self._refused(value.line, workspace(value.folder), seen)
         return seen, self._refused(value, HERE, seen)
 
     def _rule(self, value: Any, folder: Path = HERE) -> str | None:

@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright.schemas.objection import Objection, Prepare
 from gatewright.validators.options import BadOptions
+from gatewright.validators.sandbox import Placed, Value
 from gatewright.validators.shell.watching import table_of
 
 __all__ = ["Step", "Why", "why"]
@@ -56,10 +57,11 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
 def why(
     validator: str, prepare: Prepare, options: Mapping[str, Any], value: Any, judge: Judge
 ) -> Why:
-    """Why a value gets its verdict. `judge` is how it is judged."""
+    """Why a value gets its verdict: an input, or what a validator makes of a part of it. `judge` is how the input is judged."""
     objection = judge(options)
     steps = _steps(prepare(options, ""), value)
-    widened = () if objection is None else tuple(_widened(validator, options, objection, value, judge))  # fmt: skip
+    bare = value.line if isinstance(value, Placed) else value.text if isinstance(value, Value) else value  # fmt: skip
+    widened = () if objection is None else tuple(_widened(validator, options, objection, bare, judge))  # fmt: skip
     return Why(
         validator=validator,
         rule=None if objection is None else objection.rule,
@@ -73,7 +75,7 @@ def why(
 def _steps(made: Any, value: Any) -> list[Step]:
     """What is known of the commands of a line; nothing of what is no line."""
     watch = getattr(made, "watched", None)
-    if watch is None or not isinstance(value, str | list):
+    if watch is None or not isinstance(value, str | list | Placed):
         return []
     seen, refused = watch(value)
     found = [
@@ -92,6 +94,8 @@ def _steps(made: Any, value: Any) -> list[Step]:
         return found
     # Its words mean nothing to the table: nothing was found out that could be judged.
     rule, about = refused
+    if not about:  # there is no word to name
+        return found
     entry, _, option = about.partition(" -")
     last = Step(
         entry=entry,
@@ -126,7 +130,7 @@ def _widened(
             yield {
                 name: one
                 for name, one in tried.items()
-                if one or name in {"hosts", "root"} & more.keys()
+                if one or name in options or name in {"hosts", "root"} & more.keys()
             }
 
 
