@@ -160,6 +160,11 @@ def test_no_request_is_made_that_does_not_read(maker: str, verb: str) -> None:
         "class R:\n    method = 'DELETE'",
         "class R:\n    method: str = 'DELETE'",
         "class R:\n    @property\n    def method(self): return 'DELETE'",
+        "class R:\n    method, url = 'DELETE', u",
+        "class R:\n    if u:\n        for method in ['DELETE']: ...",
+        "class R:\n    x = (method := 'DELETE')",
+        "class R:\n    class method(str): ...",
+        "def g(r): r.prepare_method('DELETE')",
         "httpx.get(u, auth=lambda r: list(map(httpx.Request, ['DELETE'], [u]))[0])",
         "httpx.get(u, auth=lambda r: list(map(Request, ['DELETE'], [u]))[0])",
         "class R(Request): ...\nR('DELETE', u)",
@@ -181,6 +186,7 @@ def test_no_request_gets_another_method(code: str) -> None:
         "r = Request(method='HEAD', url=u)\nprint(r.method)",
         "def f(r: httpx.Request, s: Request | None = None) -> Request: return isinstance(r, httpx.Request)",
         "c.build_request('options', u)",
+        "class R:\n    def f(self, x):\n        method = x\n        return method",
     ],
 )
 def test_requests_that_read_are_made(code: str) -> None:

@@ -302,21 +302,28 @@ def _methods_set(tree: Tree) -> Found:
     ]
     for _, call in tree.called({"setattr", "__setattr__"}):
         found += [call] if any(folded(one) == "method" for one in call.args[1:2]) else []
-    for node in tree.of(ast.ClassDef):
-        found += [one for one in node.body if _binds(one, "method")]
+    found += [one for one in tree.of(ast.ClassDef) if _binds(one, "method")]
     yield from ((one, "Blocked write: the method of a request") for one in found)
 
 
-def _binds(node: ast.stmt, name: str) -> bool:
-    """Whether a statement of a class makes a member so called."""
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return any(isinstance(one, ast.Name) and one.id == name for one in targets)
-    return getattr(node, "name", "") == name
+def _binds(node: ast.ClassDef, name: str) -> bool:
+    """Whether a class makes a member so called, in whatever statement of its body."""
+    waiting: list[ast.AST] = [*node.body]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if one.name == name:
+                return True
+        elif isinstance(one, ast.Name):
+            if one.id == name and isinstance(one.ctx, ast.Store):
+                return True
+        else:
+            waiting += ast.iter_child_nodes(one)
+    return False
 
 
-_BUILDING = frozenset({"Request", "build_request"})
-"""What makes a request of a method that it is given first."""
+_BUILDING = frozenset({"Request", "build_request", "prepare_method"})
+"""What makes a request, or another one of it, of a method that it is given first."""
 _LOCAL = frozenset(lists.ALLOWED_IMPORTS) - lists.NETWORK
 
 
