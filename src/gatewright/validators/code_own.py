@@ -11,6 +11,7 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from gatewright.validators.code_frame_names import FrameNames
@@ -51,6 +52,8 @@ class _Own:
         self._names = FrameNames(tree)
         self._inside: dict[int, Function] = {}
         """Nodes of the name of its object in a method, and the method."""
+        self._tuples: dict[str, bool] = {}
+        """Names, and whether each is a tuple that is written out and keeps nothing."""
         self._supers: set[int] = set()
         """Members of `super()` in the special method that is called alike."""
 
@@ -134,7 +137,7 @@ class _Own:
                 found.update(map(id, call.args))
         for node in tree.of(ast.Compare):
             found.update(map(id, self._compared(node, classes)))
-        if self._is_taken_by_keys():
+        if self._is_taken_by_keys:
             return found
         # What is stored under a class can be gone through.
         read = (one for one in tree.of(ast.Subscript) if isinstance(one.ctx, ast.Load))
@@ -149,6 +152,8 @@ class _Own:
         is compared with; so it is identity that is asked for, or each side is one that has none."""
         sides = [node.left, *node.comparators]
         parts = [part for one in sides for part in getattr(one, "elts", [one])]
+        if classes.isdisjoint(map(id, parts)):
+            return []
         if all(isinstance(one, _SAME) for one in node.ops):
             return parts
         asked: list[ast.expr] = [node.left]
@@ -157,22 +162,26 @@ class _Own:
                 return []
             # An enumeration makes a member of what it is asked for.
             inside = isinstance(operator, ast.In | ast.NotIn)
-            asked += self._elements(one) if inside else [one]
+            asked += self._elements(one, classes) if inside else [one]
         plain = [part for one in asked for part in getattr(one, "elts", [one])]
         return parts if all(self._keeps_nothing(one, classes) for one in plain) else []
 
-    def _elements(self, node: ast.expr) -> list[ast.expr]:
-        """What `in` compares with, where it is written out; the expression itself, which then is none that passes, where it is not."""
+    def _elements(self, node: ast.expr, classes: set[int]) -> list[ast.expr]:
+        """What `in` compares with and has to be looked at; a starred expression, which never passes, where that is not written out."""
         if isinstance(node, _WRITTEN):
             return node.elts
         if isinstance(node, ast.Dict):
             return [one or node for one in node.keys]
-        if self._is_dict(node) and not self._is_taken_by_keys():
+        if self._is_dict(node) and not self._is_taken_by_keys:
             return []
-        known = self._names.known(node)
-        if all(isinstance(one, ast.Tuple) for one in known):
-            return [part for one in known for part in getattr(one, "elts", ())]
-        return [ast.Starred(node)]
+        name = node.id if isinstance(node, ast.Name) else ""
+        if name and name not in self._tuples:
+            self._tuples[name] = all(
+                isinstance(one, ast.Tuple)
+                and all(self._keeps_nothing(part, classes) for part in one.elts)
+                for one in self._names.known(node)
+            )
+        return [] if name and self._tuples[name] else [ast.Starred(node)]
 
     def _keeps_nothing(self, node: ast.expr, classes: set[int]) -> bool:
         """Whether an expression certainly is a class or a constant."""
@@ -181,10 +190,15 @@ class _Own:
         if isinstance(node, ast.Name) and self._names.is_class(node.id):
             return True
         path = self._names.path(node) if isinstance(node, ast.Name | ast.Attribute) else ""
-        last = path.rpartition(".")[2]
-        stored = self._tree.members.get(last, ())
-        return path != "" and all(isinstance(one.ctx, ast.Load) for one in stored)
+        return path != "" and path.rpartition(".")[2] not in self._stored
 
+    @cached_property
+    def _stored(self) -> set[str]:
+        """Members that the program sets or deletes, of whatever object."""
+        nodes = self._tree.of(ast.Attribute)
+        return {one.attr for one in nodes if not isinstance(one.ctx, ast.Load)}
+
+    @cached_property
     def _is_taken_by_keys(self) -> bool:
         """Whether a key of a dictionary may have an `__eq__` of the program, which is given what has the same hash."""
         tree = self._tree
