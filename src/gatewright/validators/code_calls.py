@@ -211,12 +211,12 @@ def write_violations(walk: Walk, tree: Tree) -> Found:
     judged = writing.union(_OPENS, names.ending_in(writing), {"replace"}) - (
         _OF_TABLES if walk.frames else set()
     )
-    own = _own_senders(walk, tree)
+    own, defined = _own_senders(walk, tree), FrameNames(tree)
     given = _given(tree, own & judged) if own & judged else set()
     for name, node in tree.called(judged):
         if name in own and id(node) not in given:
             continue
-        sentence = _call_sentence(walk, tree, node, name)
+        sentence = _call_sentence(walk, defined, node, name)
         if sentence is not None:
             yield node, sentence
     if walk.networked:
@@ -227,14 +227,14 @@ def write_violations(walk: Walk, tree: Tree) -> Found:
         yield from _verbs(tree)
 
 
-def _call_sentence(walk: Walk, tree: Tree, node: ast.Call, name: str) -> str | None:
+def _call_sentence(walk: Walk, defined: FrameNames, node: ast.Call, name: str) -> str | None:
     """What speaks against one call of what may write."""
     paths = walk.names.paths(node.func)
     if name in _OPENS or any(path.endswith(".open") for path in paths):
         writes = _opens_to_write(node)
         return f"Blocked write: '{name}' with a mode that writes or is computed" if writes else None
     if name in _BUILDING:
-        writes = not _is_own_class(tree, node.func) and _is_other_request(node, paths)
+        writes = not _is_own_class(defined, node.func) and _is_other_request(node, paths)
         return f"Blocked write: '{name}' of what may be no GET or HEAD" if writes else None
     return f"Blocked write: '{name}'" if _is_writing(node, name) else None
 
@@ -341,8 +341,8 @@ def _is_writing(node: ast.Call, name: str) -> bool:
     return name != "replace" or (base is not None and len(node.args) == 1)
 
 
-def _is_own_class(tree: Tree, node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and FrameNames(tree).is_class(node.id)
+def _is_own_class(defined: FrameNames, node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and defined.is_class(node.id)
 
 
 def _is_other_request(node: ast.Call, paths: frozenset[str]) -> bool:
