@@ -10,7 +10,7 @@ import pytest
 from gatewright.servers.stopped_servers import StoppedServers
 from gatewright.storage.errors import StoreError
 from tests.console.asking import Api
-from tests.console.in_process import within
+from tests.console.in_process import newest, within
 from tests.console.running import ROOT, running
 
 _LOCAL = f"""
@@ -51,3 +51,21 @@ async def test_a_drain_that_is_not_kept_for_the_next_start_says_so(
         said = (await operator.api("POST", "/servers/demo/drain", {})).json()
         assert said["state"] == "draining"
         assert "a restart of the gateway forgets it; the disk is full" in said["note"]
+
+
+async def test_the_record_says_that_a_drain_was_asked_for_in_the_console(tmp_path: Path) -> None:
+    async with within(tmp_path, _LOCAL) as console:
+        operator = await console.person("operator")
+        await operator.api("POST", "/servers/demo/drain", {"reason": "it leaks"})
+        kept = [
+            one for one in newest(console) if one["event_type"] == "dev.gatewright.server.drain"
+        ]
+        assert [one["details"] for one in kept] == [{"reason": "it leaks", "door": "console"}]
+
+
+async def test_what_stays_down_is_not_said_to_come_back(tmp_path: Path) -> None:
+    """What an operator stopped is down after a start of the gateway as well."""
+    async with within(tmp_path, _LOCAL) as console:
+        operator = await console.person("operator")
+        page = (await operator.get("/servers/demo")).text
+        assert page.count("It stays down until somebody starts it.") == 2

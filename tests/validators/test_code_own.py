@@ -43,3 +43,87 @@ def test_what_may_be_a_class_has_no_members_for_all(code: str) -> None:
 @pytest.mark.parametrize("code", PASSING)
 def test_methods_use_the_members_and_the_class_of_their_object(code: str) -> None:
     assert STRICT.judge(code) is None
+
+
+LOG = "import logging\nlogging.basicConfig()\nh = logging.getLogger()\n"
+OPERATORS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne", "in": "contains"}
+DEFINED = {
+    "function": "class A:\n    def {name}(self, o): self.o = o\n",
+    "coroutine": "class A:\n    async def {name}(self, o): self.o = o\n",
+    "class": "out = []\nclass A:\n    class {name}:\n        def __init__(self, *o): out.append(o)\n",
+    "lambda": "out = []\nclass A:\n    {name} = lambda s, o: out.append(o)\n",
+    "loop": "def f(s, o): s.o = o\nclass A:\n    for {name} in [f]: ...\n",
+    "stored": "class A: ...\nA.{name} = lambda s, o: o\n",
+    "set": "class A:\n    @classmethod\n    def f(cls, g): setattr(cls, '{name}', g)\nA.f(lambda s, o: o)\n",
+    "joined": "class A:\n    @classmethod\n    def f(cls, g): setattr(cls, '__' + '{bare}' + '__', g)\nA.f(lambda s, o: o)\n",
+    "enum": "from enum import Enum\nclass E(Enum):\n    M = 1\n    def {name}(self, o): self.o = o\nA = lambda: E.M\n",
+    "nowhere to be seen": "",
+}
+CLASSES = ["type(h)", "h.__class__"]
+
+
+def compared(definition: str, name: str, comparison: str) -> str:
+    return LOG + DEFINED[definition].format(name=f"__{name}__", bare=name) + comparison
+
+
+@pytest.mark.parametrize("definition", DEFINED)
+@pytest.mark.parametrize(("operator", "name"), OPERATORS.items())
+@pytest.mark.parametrize("given", CLASSES)
+def test_no_comparison_hands_a_class_to_an_object(
+    operator: str, name: str, definition: str, given: str
+) -> None:
+    sides = [f"a {operator} {given}", f"1 {operator} a {operator} {given}"]
+    if operator == "in":
+        sides = [
+            f"{given} in a",
+            f"{given} in (int, a)",
+            f"{given} in [a, int]",
+            f"({given}, 1) in {{a}}",
+        ]
+    else:
+        sides += [f"{given} {operator} a", f"({given}, 1) {operator} (a, 1)"]
+    for side in sides:
+        assert STRICT.judge(compared(definition, name, f"a = A()\n{side}\n")) is not None, side
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from enum import Enum\nclass E(Enum):\n    M = 1\n    @classmethod\n    def _missing_(cls, o): out.append(o)\ntype(h) in E",
+        "import functools\n@functools.partial(f)\nclass A: ...\nA == type(h)",
+        "T = [int]\ntype(h) in T",
+        "T = (int, *a)\ntype(h) in T",
+        "T = (int,)\nT = a\ntype(h) in T",
+        "(t := type(h)) == int",
+        "type(h) == int == a",
+        "import json\njson.JSONDecoder = a\ntype(h) == json.JSONDecoder",
+        "type(h) in {a: 1}",
+        "type(h) in {**a}",
+        "d = {}\nclass I(int): ...\nI.__eq__ = f\nd[I(1)] = 1\nd[type(h)]",
+        "d = {}\nclass I(int):\n    @classmethod\n    def f(cls, g): setattr(cls, '__eq__', g)\nd[I(1)] = 1\nd.get(type(h))",
+        "d = {}\nclass I(int):\n    class __eq__:\n        def __init__(self, o): out.append(o)\nd[I(1)] = 1\ntype(h) in d",
+        "class D: ...\ntype(h).x = D()",
+        "del type(3).foo",
+        "h.__class__.x = 1",
+        "def f(self): type(self).x = 1",
+        "class A:\n    def f(self): type(self).x = 1\nA.f(h)",
+        "class A:\n    def __init__(self): type(self).__eq__ = f",
+    ],
+)
+def test_a_class_goes_to_nothing_that_might_keep_it(code: str) -> None:
+    assert STRICT.judge(LOG + code) is not None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class A:\n    def __eq__(self, o): return type(o) == A and type(o) in (A, int) and type(o) is not bool\n    def __lt__(self, o): return type(self) == o.__class__",
+        "import datetime, decimal\nfrom collections import OrderedDict\nprint(type(x) == datetime.date, type(x) in (decimal.Decimal, OrderedDict), (type(x), type(y)) == (int, str))",
+        "NUMBERS = (int, float)\nprint(type(x) in NUMBERS, type(x) not in {int, str}, type(x) in [bool], type(x) != None)",
+        "d = {int: 1}\nif type(x) in d: print(d[type(x)])",
+        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass A:\n    x: int\nprint(type(y) == A, type(y) is unknown)",
+        "class A:\n    n = 0\n    def add(self): type(self).n += 1\nA().add()",
+    ],
+)
+def test_classes_are_compared_with_classes(code: str) -> None:
+    assert STRICT.judge(code) is None

@@ -37,11 +37,13 @@ LINES = [
     "x = df.groupby('a').agg(total=('b', 'sum'))", "def f(a: 'list[int]', b: np.ndarray = None): return a", "print(type(x).__name__, '{:.2f}'.format(x))", "m = {'a': 'sum'}\ndf.agg(m)", "for i in count():\n    if i: break",
     "while True:\n    x.pop()", "x = 'a' + 'b' + '__c' + d", "np = np", "a.b.c = os.path.join('a', x)", "getattr(x, 'a' + y)", "x = [1] * 5 ** 2", "os.environ['A']", "try: x\nexcept E as e: e.obj", "class A(B):\n    _x: int = 1\n    def __add__(self, o): return self._x",
     "y.format(a, '{')", "def f(a: 'b[c]' + 'd', e: list['f | g']): ...", "def f(): return eval(x)", "@dataclass\nclass A(B):\n    x: int\nmatch x:\n    case A(b): ...", "class E(Enum):\n    A = 1", "print(type(x), type(x) == int, d.get(type(x)), isinstance(x, type))", "class A:\n    def f(self, n): return type(self)(n), vars(self)\na.f()", "class A(B):\n    def __init__(self, **k):\n        super().__init__(**k)\n        for n in k: setattr(self, n, k)", "def f(type):\n    def g(type): return type(x)", "class A(B):\n    def f(self): return self.__dict__\na.f()", "P = namedtuple('P', 'a b')\nmatch x:\n    case P(a, b): ...", "x = '{} {}'.format(a, b)", "@wraps(f)\ndef g(): ...", "def input(): input()", "df.query('a > 1')", "class A:\n    class B:\n        def f(self):\n            class C:\n                def g(self): return self.__class__(1)", "class A:\n    def f(self, n):\n        def g(self): return self.x\n        return vars(self)[n]",
+    "print(type(x) == os.path, type(x) in d, type(x) in (int, A), type(x) < y)", "d = {}\nprint(type(x) in d, d[type(x)])", "class Request: ...\nRequest('GET', x)\nos.build_request('GET', x)", "class A:\n    class B:\n        method = 1",
+    "import httpx\nfrom httpx import Request as Q\nQ('GET', x)\nhttpx.Request('GET', x)\nclass A:\n    method = Q",
 ]  # fmt: skip
 REPEATED = [
-    ("x", ".a"), ("f(x", ", type(x)"), ("type(x)", " == type(x)"), ("x = {}", "[type(x)]"), ("class A(B", ", B"), ("os", ".path"), ("x = 1", " + 'a'"), ("x = ''", " + f'{y}'"), ("df", ".agg('sum')"), ("for how in ['sum'", ", 'mean'"), ("df.agg(['sum'", ", np.mean"), ("a0 = np", " or np"), ("f(1", ", list(map(str, x))"), ("match x:\n    case A(a=1", ", b=2"), ("x = [", "np.ndarray, "),
+    ("x", ".a"), ("f(x", ", type(x)"), ("type(x)", " == type(x)"), ("type(x)", " == os.path"), ("type(x) in (int", ", os.path"), ("type(x) in {int: 1", ", A: 1"), ("x = {}", "[type(x)]"), ("class A(B", ", B"), ("os", ".path"), ("x = 1", " + 'a'"), ("x = ''", " + f'{y}'"), ("df", ".agg('sum')"), ("for how in ['sum'", ", 'mean'"), ("df.agg(['sum'", ", np.mean"), ("a0 = np", " or np"), ("f(1", ", list(map(str, x))"), ("match x:\n    case A(a=1", ", b=2"), ("x = [", "np.ndarray, "),
 ]  # fmt: skip
-CLOSING = {"for how in ['sum'": "]: df.agg(how)", "df.agg(['sum'": "])", "f(1": ")", "f(x": ")", "class A(B": "): ...", "x = [": "]", "match x:\n    case A(a=1": "): pass"}  # fmt: skip
+CLOSING = {"for how in ['sum'": "]: df.agg(how)", "df.agg(['sum'": "])", "f(1": ")", "type(x) in (int": ")", "type(x) in {int: 1": "}", "f(x": ")", "class A(B": "): ...", "x = [": "]", "match x:\n    case A(a=1": "): pass"}  # fmt: skip
 STRICT = Rules(
     frozenset(BLOCKED_IMPORTS), frozenset(BLOCKED_PATTERNS), frozenset(ALLOWED_IMPORTS), True
 )
@@ -80,6 +82,12 @@ def test_calls_and_what_they_are_given_are_not_multiplied() -> None:
         f"for how in [{'np.mean, ' * size}]:\n" + "    df.agg(how)\n    s.map(how)\n" * size
         for size in (60, 120, 240)
     ]
+    grown, found = worst(codes)
+    assert grown <= DOUBLED, found
+
+
+def test_comparisons_and_the_tuple_that_they_ask_are_not_multiplied() -> None:
+    codes = [f"T = ({'int, ' * size})\n" + "type(x) in T\n" * size for size in (60, 120, 240)]
     grown, found = worst(codes)
     assert grown <= DOUBLED, found
 

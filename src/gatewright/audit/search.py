@@ -101,12 +101,17 @@ class AuditSearch:
         budget_s: float = 0.1,
         oldest: bool = False,
     ) -> Found:
-        """The newest records that fit, with a number before `before`, or the `oldest`, with one behind it. Raises `StoreError`."""
+        """The newest records that fit, with a number before `before`, or the `oldest`, with one behind it; one block is read in even where
+        it takes longer than `budget_s`, seconds. Raises `StoreError`."""
         ends = self._monotonic() + budget_s
         with self._lock, self._reading() as look:
             seqs: list[int] = []
+            begun = False
             for number in look.blocks(before, oldest=oldest):
-                block = self._block(look, number, ends)
+                is_missing = number not in self._blocks
+                # One of them whatever it takes: a search that is asked for again and again must come to an end.
+                block = self._block(look, number, None if is_missing and not begun else ends)
+                begun = begun or is_missing
                 if block is None:
                     return Found(look.lines(seqs), _edge(number, before, oldest), unsearched=True)
                 for seq in _within(block, wanted, before, oldest):

@@ -81,7 +81,7 @@ class Acts:
         }
         target, event = Subject(server_id=server), "dev.gatewright.server.drain"
         # The method knows reasons of its own, and nobody's words.
-        why = recorded(self._ground.audit, person.id, event, target, given.reason)
+        why = recorded(self._ground.audit, person.id, event, target, given.reason, door="console")
         with why if given.reason.strip() else nullcontext():
             found = await self._calls.ask(person, SHUTDOWN, params)
         pending = found.get("pending_requests", 0)

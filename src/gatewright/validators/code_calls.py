@@ -8,7 +8,7 @@ from typing import Any
 
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
-from gatewright.validators.code_frame_names import FrameNames
+from gatewright.validators.code_frame_names import FrameNames, mentioned
 from gatewright.validators.code_members import TYPES, Walk, is_refused_attribute
 from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
@@ -207,24 +207,36 @@ _OF_TABLES = lists.FRAME_LISTS["attributes"] | {"to_csv", "to_json"}
 def write_violations(walk: Walk, tree: Tree) -> Found:
     """What speaks against calls in code that may only read, each with its node."""
     names = walk.names
-    writing = lists.WRITING_ATTRIBUTES | lists.SENDING_ATTRIBUTES
+    writing = lists.WRITING_ATTRIBUTES | lists.SENDING_ATTRIBUTES | _BUILDING
     judged = writing.union(_OPENS, names.ending_in(writing), {"replace"}) - (
         _OF_TABLES if walk.frames else set()
     )
-    own = _own_senders(walk, tree)
+    own, defined = _own_senders(walk, tree), FrameNames(tree)
     given = _given(tree, own & judged) if own & judged else set()
     for name, node in tree.called(judged):
         if name in own and id(node) not in given:
             continue
-        if name in _OPENS or any(path.endswith(".open") for path in names.paths(node.func)):
-            if _opens_to_write(node):
-                yield node, f"Blocked write: '{name}' with a mode that writes or is computed"
-        elif _is_writing(node, name):
-            yield node, f"Blocked write: '{name}'"
+        sentence = _call_sentence(walk, defined, node, name)
+        if sentence is not None:
+            yield node, sentence
     if walk.networked:
         yield from _sending_values(tree)
+        yield from _building_names(walk, tree)
+        yield from _methods_set(tree)
     if names.tops - _LOCAL:
         yield from _verbs(tree)
+
+
+def _call_sentence(walk: Walk, defined: FrameNames, node: ast.Call, name: str) -> str | None:
+    """What speaks against one call of what may write."""
+    paths = walk.names.paths(node.func)
+    if name in _OPENS or any(path.endswith(".open") for path in paths):
+        writes = _opens_to_write(node)
+        return f"Blocked write: '{name}' with a mode that writes or is computed" if writes else None
+    if name in _BUILDING:
+        writes = not _is_own_class(defined, node.func) and _is_other_request(node, paths)
+        return f"Blocked write: '{name}' of what may be no GET or HEAD" if writes else None
+    return f"Blocked write: '{name}'" if _is_writing(node, name) else None
 
 
 _IN_MEMORY = frozenset({"put", "send", "write", "writelines"})
@@ -255,7 +267,10 @@ def _sending_values(tree: Tree) -> Found:
     judged = {id(node.func) for node in tree.of(ast.Call)}
     # The request that a response answers has an address of its own.
     judged.update(id(node.value) for node in tree.of(ast.Attribute))
-    for name in lists.SENDING_ATTRIBUTES.intersection(tree.members):
+    # What is said to be a request, or asked whether it is one, is none that is made.
+    judged.update(map(id, mentioned(tree, {"isinstance"})))
+    sending = lists.SENDING_ATTRIBUTES | _BUILDING
+    for name in sending.intersection(tree.members):
         for node in tree.members[name]:
             if id(node) not in judged and isinstance(node.ctx, ast.Load):
                 yield node, f"Blocked write: '{name}' as a value"
@@ -263,12 +278,52 @@ def _sending_values(tree: Tree) -> Found:
     for _, call in tree.called({"getattr", "attrgetter"}):
         named.append((call, [folded(one) or "" for one in call.args]))
     for node, texts in named:
-        if not lists.SENDING_ATTRIBUTES.isdisjoint(texts):
+        if not sending.isdisjoint(texts):
             yield node, "Blocked write: a method that sends, by its name"
-    stored = [one for one in tree.members.get("method", ()) if not isinstance(one.ctx, ast.Load)]
-    yield from ((one, "Blocked write: the method of a request") for one in stored)
 
 
+def _building_names(walk: Walk, tree: Tree) -> Found:
+    """What makes requests, by a name that is neither called nor says what something is: inherited from, passed on."""
+    building = walk.names.ending_in(_BUILDING)
+    if not building:
+        return
+    judged = {id(node.func) for node in tree.of(ast.Call)}
+    judged.update(map(id, mentioned(tree, {"isinstance"})))
+    for name in building:
+        for node in tree.names.get(name, ()):
+            if id(node) not in judged and isinstance(node.ctx, ast.Load):
+                yield node, f"Blocked write: '{name}' as a value"
+
+
+def _methods_set(tree: Tree) -> Found:
+    """A request that got another method after it was made, or an object that has one as a request has."""
+    found: list[Any] = [
+        one for one in tree.members.get("method", ()) if not isinstance(one.ctx, ast.Load)
+    ]
+    for _, call in tree.called({"setattr", "__setattr__"}):
+        found += [call] if any(folded(one) == "method" for one in call.args[1:2]) else []
+    found += [one for one in tree.of(ast.ClassDef) if _binds(one, "method")]
+    yield from ((one, "Blocked write: the method of a request") for one in found)
+
+
+def _binds(node: ast.ClassDef, name: str) -> bool:
+    """Whether a class makes a member so called, in whatever statement of its body."""
+    waiting: list[ast.AST] = [*node.body]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if one.name == name:
+                return True
+        elif isinstance(one, ast.Name):
+            if one.id == name and isinstance(one.ctx, ast.Store):
+                return True
+        else:
+            waiting += ast.iter_child_nodes(one)
+    return False
+
+
+_BUILDING = frozenset({"Request", "build_request", "prepare_method"})
+"""What makes a request, or another one of it, of a method that it is given first."""
 _LOCAL = frozenset(lists.ALLOWED_IMPORTS) - lists.NETWORK
 
 
@@ -284,6 +339,21 @@ def _is_writing(node: ast.Call, name: str) -> bool:
         return len(node.args) > 1 or any(one.arg == "data" for one in node.keywords)
     # `str.replace` has two arguments, `Path.replace` one.
     return name != "replace" or (base is not None and len(node.args) == 1)
+
+
+def _is_own_class(defined: FrameNames, node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and defined.is_class(node.id)
+
+
+def _is_other_request(node: ast.Call, paths: frozenset[str]) -> bool:
+    """Whether a request is made that may be none that reads; who sends it, as an authentication does, need not be in the program."""
+    if paths == {"urllib.request.Request"}:
+        # Its address comes first, and with data it is a POST; a method by name is judged as any.
+        sends = len(node.args) > 1 or any(one.arg == "data" for one in node.keywords)
+        return sends or _is_hidden(node)
+    verbs = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "method")]
+    texts = [(folded(one) or "").upper() for one in verbs]
+    return _is_hidden(node) or not texts or not _READING_VERBS.issuperset(texts)
 
 
 def _opens_to_write(node: ast.Call) -> bool:

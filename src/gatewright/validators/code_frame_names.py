@@ -89,7 +89,7 @@ class FrameNames:
     def _is_itself(self, node: ast.ClassDef) -> bool:
         """Whether no decorator gives a class in place of the one that is written."""
         heads = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
-        return all(self.path(one).partition(".")[0] in _DECORATING for one in heads)
+        return all(self.path(one) in _DECORATING for one in heads)
 
     def is_class(self, name: str) -> bool:
         """Whether a name certainly is a class of the program, as it was written."""
@@ -123,7 +123,10 @@ class FrameNames:
         return named and all(one is not None and not _FIELDS.search(one) for one in texts)
 
 
-_DECORATING = frozenset({"dataclasses", "enum", "functools", "typing"})
+_DECORATING = frozenset(
+    "dataclasses.dataclass enum.unique enum.verify functools.total_ordering typing.final typing.runtime_checkable".split()
+)
+"""Decorators that give the class that they are given; `functools.partial(f)` gives anything."""
 _PARAMETERS = ("TypeVar", "ParamSpec", "TypeVarTuple")
 """Parameters of types, which Python has as syntax since 3.12."""
 _NAMED_AS_TEXT = (

@@ -11,6 +11,7 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from gatewright.validators.code_frame_names import FrameNames
@@ -26,8 +27,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _NAMING = frozenset({"__name__", "__qualname__"})
 _SHOWING = frozenset({"print", "str", "repr"})
-_TAKING = frozenset({"__eq__", "__ne__", "__contains__"})
-"""Methods by which an object gets hold of what it is compared with."""
+_SAME = ast.Is | ast.IsNot
+_EQUAL = _SAME | ast.Eq | ast.NotEq | ast.In | ast.NotIn
+_WRITTEN = ast.Tuple | ast.List | ast.Set
+_EQ = "__eq__"
 _MAKING = frozenset({"__init__", "__post_init__"})
 """Special members that make an object anew, of whatever class."""
 _MEANT = ("super", "property")
@@ -49,6 +52,8 @@ class _Own:
         self._names = FrameNames(tree)
         self._inside: dict[int, Function] = {}
         """Nodes of the name of its object in a method, and the method."""
+        self._tuples: dict[str, bool] = {}
+        """Names, and whether each is a tuple that is written out and keeps nothing."""
         self._supers: set[int] = set()
         """Members of `super()` in the special method that is called alike."""
 
@@ -109,6 +114,8 @@ class _Own:
             return
         passing = self._passing({id(node) for node, _ in found})
         called = {id(node.func) for node in self._tree.of(ast.Call)}
+        # A method counts in its class, as it calls it.
+        used = called.union(id(one.value) for one in self._tree.of(ast.Attribute) if _is_set(one))
         caught = Counter(one.name for one in self._tree.of(ast.ExceptHandler))
         for node, base in found:
             name = base.id if isinstance(base, ast.Name) else ""
@@ -116,27 +123,22 @@ class _Own:
             if id(node) not in passing and not (error and id(node) in called):
                 yield (
                     node,
-                    base if id(node) in called else None,
+                    base if id(node) in used else None,
                     "Blocked use: the class of an object as a value",
                 )
 
     def _passing(self, classes: set[int]) -> set[int]:
         """Places where a class is only named, compared or shown."""
         tree = self._tree
-        found = {
-            id(one.value) for one in tree.of(ast.Attribute) if one.attr[0] != "_" or _is_name(one)
-        }
+        found = {id(one.value) for one in tree.of(ast.Attribute) if _is_shown(one)}
         found.update(id(one.value) for one in tree.of(ast.FormattedValue))
         for name, call in tree.called(_SHOWING | {"isinstance", "issubclass"}):
             if isinstance(call.func, ast.Name) and not self._names.bound(name):
                 found.update(map(id, call.args))
-        defined = {one.name for one in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)}
-        taken = not _TAKING.isdisjoint(defined.union(tree.names, tree.members))
         for node in tree.of(ast.Compare):
-            parts = [node.left, *node.comparators]
-            same = all(isinstance(one, ast.Is | ast.IsNot) for one in node.ops)
-            if same or not taken or all(id(one) in classes or self._is_type(one) for one in parts):
-                found.update(map(id, parts))
+            found.update(map(id, self._compared(node, classes)))
+        if self._is_taken_by_keys:
+            return found
         # What is stored under a class can be gone through.
         read = (one for one in tree.of(ast.Subscript) if isinstance(one.ctx, ast.Load))
         found.update(id(one.slice) for one in read if self._is_dict(one.value))
@@ -144,6 +146,67 @@ class _Own:
             if isinstance(call.func, ast.Attribute) and self._is_dict(call.func.value):
                 found.update(map(id, call.args[:1]))
         return found
+
+    def _compared(self, node: ast.Compare, classes: set[int]) -> list[ast.expr]:
+        """What a comparison hands to nobody: all of it, or nothing. Any object may have methods, however they came to it, that keep what it
+        is compared with; so it is identity that is asked for, or each side is one that has none."""
+        sides = [node.left, *node.comparators]
+        parts = [part for one in sides for part in getattr(one, "elts", [one])]
+        if classes.isdisjoint(map(id, parts)):
+            return []
+        if all(isinstance(one, _SAME) for one in node.ops):
+            return parts
+        asked: list[ast.expr] = [node.left]
+        for operator, one in zip(node.ops, node.comparators, strict=True):
+            if not isinstance(operator, _EQUAL):
+                return []
+            # An enumeration makes a member of what it is asked for.
+            inside = isinstance(operator, ast.In | ast.NotIn)
+            asked += self._elements(one, classes) if inside else [one]
+        plain = [part for one in asked for part in getattr(one, "elts", [one])]
+        return parts if all(self._keeps_nothing(one, classes) for one in plain) else []
+
+    def _elements(self, node: ast.expr, classes: set[int]) -> list[ast.expr]:
+        """What `in` compares with and has to be looked at; a starred expression, which never passes, where that is not written out."""
+        if isinstance(node, _WRITTEN):
+            return node.elts
+        if isinstance(node, ast.Dict):
+            return [one or node for one in node.keys]
+        if self._is_dict(node) and not self._is_taken_by_keys:
+            return []
+        name = node.id if isinstance(node, ast.Name) else ""
+        if name and name not in self._tuples:
+            self._tuples[name] = all(
+                isinstance(one, ast.Tuple)
+                and all(self._keeps_nothing(part, classes) for part in one.elts)
+                for one in self._names.known(node)
+            )
+        return [] if name and self._tuples[name] else [ast.Starred(node)]
+
+    def _keeps_nothing(self, node: ast.expr, classes: set[int]) -> bool:
+        """Whether an expression certainly is a class or a constant."""
+        if id(node) in classes or isinstance(node, ast.Constant) or self._is_type(node):
+            return True
+        if isinstance(node, ast.Name) and self._names.is_class(node.id):
+            return True
+        path = self._names.path(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+        return path != "" and path.rpartition(".")[2] not in self._stored
+
+    @cached_property
+    def _stored(self) -> set[str]:
+        """Members that the program sets or deletes, of whatever object."""
+        nodes = self._tree.of(ast.Attribute)
+        return {one.attr for one in nodes if not isinstance(one.ctx, ast.Load)}
+
+    @cached_property
+    def _is_taken_by_keys(self) -> bool:
+        """Whether a key of a dictionary may have an `__eq__` of the program, which is given what has the same hash."""
+        tree = self._tree
+        defined = tree.of(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        named = any(one.name == _EQ for one in defined)
+        set_ = (call.args[1:2] for _, call in tree.called({"setattr"}))
+        written = any(folded(one) == _EQ for part in set_ for one in part)
+        return named or written or _EQ in tree.names or _EQ in tree.members
 
     def _is_dict(self, node: ast.expr) -> bool:
         """Whether an expression certainly is a dictionary, which hands nobody what it is asked for."""
@@ -236,6 +299,15 @@ def _is_builtin(node: ast.expr, given: set[int]) -> bool:
 
 def _is_name(node: ast.Attribute) -> bool:
     return node.attr in _NAMING and isinstance(node.ctx, ast.Load)
+
+
+def _is_shown(node: ast.Attribute) -> bool:
+    """Whether a member of a class is read that is no special one."""
+    return _is_name(node) or (node.attr[0] != "_" and isinstance(node.ctx, ast.Load))
+
+
+def _is_set(node: ast.Attribute) -> bool:
+    return node.attr[0] != "_" and isinstance(node.ctx, ast.Store)
 
 
 def _positional(args: ast.arguments) -> list[str]:

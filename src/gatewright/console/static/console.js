@@ -132,7 +132,9 @@ function listen() {
     },
     lost() {
       window.clearTimeout(lost);
-      lost = window.setTimeout(() => tell(connection.textContent), 500);
+      lost = window.setTimeout(() => {
+        if (stream === mine) tell(connection.textContent); // or the next one has taken its place
+      }, 500);
     },
     refused() {
       this.lost();
