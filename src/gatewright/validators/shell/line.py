@@ -350,6 +350,9 @@ def _going(command: Command) -> Sequence[Word]:
     at = 0
     while at < len(words) and (program_name(words[at].text) == "time" or words[at].text in {"-p", "--"}):  # fmt: skip
         at += 1
+    if at < len(words) and marked(words[at].text):
+        # A word of a loop, which may be any of these.
+        raise Refused("program_name", words[at].text)
     return words[at:] if at < len(words) and words[at].text in _GOING else ()
 
 
