@@ -22,15 +22,18 @@ Ranges = tuple[tuple[str, str], ...]
 
 
 class _Sign(NamedTuple):
-    """What stands at one place: a run of any letters, any one letter, one of these ranges, or of none of them."""
+    """What stands at one place: a run of any letters, any one letter, one of these letters and ranges, or none of them."""
 
     kind: str
     ranges: Ranges = ()
+    letters: frozenset[str] = frozenset()
 
     def fits(self, letter: str) -> bool:
         """Whether a letter may stand here."""
-        there = any(first <= letter <= last for first, last in self.ranges)
-        return self.kind == _ANY or there is (self.kind != _NOT)
+        if self.kind == _ANY:
+            return True
+        there = letter in self.letters or any(first <= letter <= last for first, last in self.ranges)  # fmt: skip
+        return there is (self.kind != _NOT)
 
 
 def may_name(pattern: str, names: Iterable[str]) -> bool:
@@ -117,7 +120,7 @@ def _signs(pattern: str) -> tuple[_Sign, ...] | None:
             found.append(_class(pattern[at + 1 : end]))
             at = end
         else:
-            found.append(_Sign(_OF, ((letter, letter),)))
+            found.append(_Sign(_OF, letters=frozenset(letter)))
         at += 1
     return tuple(found)
 
@@ -144,9 +147,13 @@ def _class(members: str) -> _Sign:
         return _Sign(_ANY)
     kind = _NOT if members[0] == "!" else _OF
     ranges: list[tuple[str, str]] = []
+    letters: set[str] = set()
     at = int(kind == _NOT)
     while at < len(members):
         last = members[at + 2] if members[at + 1 : at + 2] == "-" and at + 2 < len(members) else ""
-        ranges.append((members[at], last or members[at]))
+        if last:
+            ranges.append((members[at], last))
+        else:
+            letters.add(members[at])
         at += 3 if last else 1
-    return _Sign(kind, tuple(ranges))
+    return _Sign(kind, tuple(ranges), frozenset(letters))
