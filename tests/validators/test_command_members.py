@@ -153,3 +153,39 @@ def test_what_writes_does_so_in_its_folder(folder: str, written: bool) -> None:
     line = next(one for _, one in develop.parts({"command": "rm -rf build", "cwd": folder}))
     assert (develop.judge(line) is None) is written
     assert develop.cost(line) > develop.cost("rm -rf build")
+
+
+DENYING = sandbox.prepare({"mode": "deny-list"})
+HARMFUL = ["kubectl delete ns x", "systemctl stop x", "terraform destroy", "docker run --privileged x", "find x -delete", "git push --force"]  # fmt: skip
+FIRST, SECOND = ("command", "cmd", "program", "executable", "run"), ("argv", "exec", "command_line", "script", "args", "flags")  # fmt: skip
+
+
+@pytest.mark.parametrize("line", HARMFUL)
+@pytest.mark.parametrize("second", SECOND)
+def test_each_of_two_commands_may_continue_the_other(line: str, second: str) -> None:
+    """MGP-4.5-2"""
+    words = line.split()
+    passing = list[Any]()
+    for first in FIRST:
+        for at in range(1, len(words)):
+            for head in (" ".join(words[:at]), words[:at]):
+                for rest in (" ".join(words[at:]), words[at:]):
+                    for found in ({first: head, second: rest}, {second: rest, first: head}):
+                        parts = list(DENYING.parts(found))
+                        # Beside a command what begins like an option is no value.
+                        told = [one for _, one in parts if not isinstance(one, sandbox.Value)]
+                        passing += [] if any(map(DENYING.judge, told)) else [found]
+    assert passing == []
+
+
+@pytest.mark.parametrize("line", HARMFUL)
+@pytest.mark.parametrize("second", SECOND)
+def test_a_command_that_others_continue_is_judged_by_itself_too(line: str, second: str) -> None:
+    for more in ("y", ["y"]):
+        parts = DENYING.parts({"command": line, second: more})
+        assert any(DENYING.judge(one) for _, one in parts), more
+
+
+def test_commands_beside_each_other_that_only_read_pass() -> None:
+    for found in ({"command": "git", "argv": ["status"]}, {"program": "git", "argv": ["git", "status"]}, {"program": "kubectl", "command": "get pods"}):  # fmt: skip
+        assert not any(DENYING.judge(one) for _, one in DENYING.parts(found)), found

@@ -10,7 +10,13 @@ import pytest
 
 from gatewright.validators import shell_jokers
 from gatewright.validators.sandbox import prepare
-from gatewright.validators.shell_jokers import MOST_JOKERS, may_name, named_by
+from gatewright.validators.shell_jokers import (
+    MOST_JOKERS,
+    hides_class,
+    may_name,
+    mixes_class,
+    named_by,
+)
 from tests.costs import DOUBLED, lines_run
 
 PIECES = [
@@ -106,3 +112,47 @@ def test_twice_as_long_a_pattern_costs_twice_as_much(unit: str) -> None:
 
     found = [counted(size) for size in (100, 200, 400, 800)]
     assert max(after / before for before, after in pairwise(found)) <= DOUBLED, found
+
+
+QUOTES = ['"{}"', "'{}'", "\\{}", "$'{}'", "'q{}'"]
+CLASSES = ["[q{]}@]", "[{!}@]", "[{^}@]", "[@{]}q]", "[q{[}@]", "[!<{-}>]"]
+"""A letter in a class; what stands in braces is quoted. `<` and `>` are its neighbours, between which it lies where the dash spans."""
+
+
+def _class_of(form: str, quote: str, letter: str) -> str:
+    before, _, rest = form.partition("{")
+    quoted, _, after = rest.partition("}")
+    text = before + quote.format(quoted) + after
+    return text.replace("@", letter).replace("<", chr(ord(letter) - 1)).replace(">", chr(ord(letter) + 1))  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [*MODES, {"mode": "strict"}], ids=str)
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_secret_is_seen_behind_what_is_quoted_in_a_class(secret: str, options: dict[str, object]) -> None:  # fmt: skip
+    """MGP-4.5-1"""
+    validator = prepare(options)
+    for at, letter in enumerate(secret):
+        if not letter.isalpha():
+            continue
+        for form in CLASSES:
+            for quote in QUOTES:
+                line = f"cat {secret[:at]}{_class_of(form, quote, letter)}{secret[at + 1 :]}"
+                assert validator.judge(line) is not None, line
+
+
+@pytest.mark.parametrize("loop", ["for x in ']'; do cat ~/.s[a\"$x\"s]h/config; done", "for x in '[a'; do cat ~/.s$x\"]\"s]h/config; done", "for x in '!'; do cat .en[\"$x\"v]; done"])  # fmt: skip
+def test_a_value_of_a_loop_is_no_part_of_a_class(loop: str) -> None:
+    """MGP-4.5-1"""
+    assert all(prepare({"allow": [one]}).judge(loop) is not None for one in ("inspect", "develop"))
+
+
+def test_what_is_quoted_beside_a_class_leaves_it_as_it_is() -> None:
+    inspect = prepare({"allow": ["inspect"]})
+    for line in ("cat 'my-app'/src/lib[12].py", "cat \"app/[id]\"/page*.tsx", "ls src/\\[id\\]/*.ts", "ls a\\ b[0-9].txt", "for d in my-a my-b; do ls \"$d\"/log[0-9].txt; done"):  # fmt: skip
+        assert inspect.judge(line) is None, line
+    assert hides_class("a[b'-'c]")
+    assert not hides_class("'a-b'/c[d]")
+    assert not hides_class("'[-]'/c")
+    assert mixes_class("a[M]", "M", "!")
+    assert mixes_class("M]", "M", "[a")
+    assert not mixes_class("M/a[b]", "M", "c-d")

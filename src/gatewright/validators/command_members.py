@@ -32,23 +32,22 @@ _TOO_LONG = "ls " + "x" * MAX_BYTES
 def command_lines(found: dict[str, Any]) -> tuple[set[str], list[tuple[str, Any]]]:
     """The members of one object that are judged as commands, and the lines they make, each by its member.
 
-    A list of arguments beside a command continues it. A text beside it may do so, or be one argument: it makes a further line.
+    A list of arguments beside a command continues it. A text beside it may do so, or be one argument: it makes a further line. Of two commands
+    each may continue the other.
     """
     commands = [(name, one) for name in found for one in _said(name, found[name])]
     if not commands:
         return set(), []
     taken = {name for name, _ in commands if _is_line(found[name]) or all(map(_is_line, found[name]))}  # fmt: skip
-    beside = {
-        name: found[name] for name in found if name not in taken and _plain(name) in _ARGUMENTS
-    }
+    # What may be a command by its name may continue another one as well.
+    beside = {name: found[name] for name in found if (len(taken) > 1 if name in taken else _plain(name) in _ARGUMENTS)}  # fmt: skip
     lists = [name for name, one in beside.items() if are_texts(one)]
-    texts = [one for one in beside.values() if isinstance(one, str) and one.strip()]
-    more = [text for name in lists for text in found[name]]
+    texts = [(name, one) for name, one in beside.items() if isinstance(one, str) and one.strip()]
     # Each command is judged with each text, and in each folder: many spellings of both would make more lines than anybody judges in time.
     if len(commands) * (len(lists) + len(texts) + len(folders_of(found))) > _MOST:
         return {*taken, *lists}, [(commands[0][0], _TOO_LONG)]
-    lines = [(name, _continued(one, more)) for name, one in commands]
-    lines += [(name, f"{one} {text}" if isinstance(one, str) else [*one, *text.split()]) for name, one in commands for text in texts]  # fmt: skip
+    lines = [(name, line) for name, one in commands for line in _continued(one, [_behind(one, found[at], own=at in taken) for at in lists if at != name], alone=not taken.isdisjoint({*lists} - {name}))]  # fmt: skip
+    lines += [(name, f"{one} {text}" if isinstance(one, str) else [*one, *text.split()]) for name, one in commands for at, text in texts if at != name]  # fmt: skip
     return {*taken, *lists}, lines
 
 
@@ -86,9 +85,23 @@ def _said(name: str, value: Any) -> list[Any]:
     return [value] if _is_line(value) else []
 
 
-def _continued(command: Any, more: list[str]) -> Any:
-    words = [command] if isinstance(command, str) else command
-    return [*words, *more] if more else command
+def _behind(command: Any, words: list[str], *, own: bool) -> list[str]:
+    """What a list puts behind a command; the words of a process begin with the program's own name, and are judged as they are as well."""
+    return words[1:] if own and words[:1] == [command] else words
+
+
+def _continued(command: Any, others: list[list[str]], *, alone: bool) -> list[Any]:
+    """A command with the lists that continue it, and by itself where one of these may be a command of its own.
+
+    A text of several words is no program: some tools put it in front of the others."""
+    more = [text for one in others for text in one]
+    if not more:
+        return [command]
+    if not isinstance(command, str):
+        return [[*command, *more], *([command] if alone else [])]
+    several = " " in command.strip()
+    lines: list[Any] = [[command, *more], *([command] if alone or several else [])]
+    return [*lines, [*command.split(), *more]] if several else lines
 
 
 def _is_line(value: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import ASCII, Pattern
 from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
 from gatewright.validators.command_members import are_texts, command_lines, folders_of
@@ -119,12 +119,12 @@ class Sandbox:
         return None if rule is None else Objection("", rule, _sentence(rule))
 
     def cost(self, value: Any) -> int:
-        """Microseconds that judging a value takes: of a line that is parsed, six for each character, and more with a loop."""
+        """Microseconds that judging a value takes: of a line that is parsed, six for each character, and more with a loop, or with patterns
+        that are held against names in several folders."""
         if isinstance(value, Placed):
             return 20 + len(value.folder) // 4 + self.cost(value.line)
         if isinstance(value, str) and len(value) <= MAX_BYTES and self._options.mode != "strict":
-            # Commands of a loop are judged for each of its words.
-            return 50 + (48 if "for " in value and self._options.allow else 6) * len(value)
+            return 50 + (_each(value) if self._options.allow else _EACH) * len(value)
         if isinstance(value, Value):
             return 15 + len(value.text) // 4
         words = value if isinstance(value, list) else [value]
@@ -174,6 +174,18 @@ class Sandbox:
                 return read_list(value)
         commands = _commands(value, pipes=self._options.pipes and not self._options.allow)
         return [Step([Command(one) for one in commands])]
+
+
+_EACH, _LOOPED, _FOUND = 6, 48, 96
+_LOOP, _GOING, _JOKER = Pattern(r"\bfor\b", ASCII), Pattern(r"\b(?:cd|pushd|popd|chdir|time)\b|\bfind\s+[^\s-]\S*\s+[^\s(!-]", ASCII), Pattern(r"[*?\[]")  # fmt: skip
+
+
+def _each(line: str) -> int:
+    """Microseconds for each character of a line of several commands."""
+    if _JOKER.within(line) and _GOING.within(line):
+        return _FOUND
+    # Commands of a loop are judged for each of its words.
+    return _LOOPED if _LOOP.within(line) else _EACH
 
 
 def _granted(allow: tuple[Allowed, ...]) -> frozenset[str]:

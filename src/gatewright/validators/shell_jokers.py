@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from gatewright.patterns import Match, Pattern
 from gatewright.short_cache import cached_if_short
 
-__all__ = ["MOST_JOKERS", "may_name", "named_by"]
+__all__ = ["MOST_JOKERS", "hides_class", "may_name", "mixes_class", "named_by"]
 
 MOST_JOKERS = 32
 """Jokers of one pattern. With more of them it may be any name."""
@@ -21,15 +22,18 @@ Ranges = tuple[tuple[str, str], ...]
 
 
 class _Sign(NamedTuple):
-    """What stands at one place: a run of any letters, any one letter, one of these ranges, or of none of them."""
+    """What stands at one place: a run of any letters, any one letter, one of these letters and ranges, or none of them."""
 
     kind: str
     ranges: Ranges = ()
+    letters: frozenset[str] = frozenset()
 
     def fits(self, letter: str) -> bool:
         """Whether a letter may stand here."""
-        there = any(first <= letter <= last for first, last in self.ranges)
-        return self.kind == _ANY or there is (self.kind != _NOT)
+        if self.kind == _ANY:
+            return True
+        there = letter in self.letters or any(first <= letter <= last for first, last in self.ranges)  # fmt: skip
+        return there is (self.kind != _NOT)
 
 
 def may_name(pattern: str, names: Iterable[str]) -> bool:
@@ -48,6 +52,35 @@ def named_by(pattern: str, names: Iterable[str]) -> list[str]:
         return near if places else [one for one in near if one == pattern]
     least = sum(one.kind != _RUN for one in signs)
     return [one for one in near if len(one) >= least and _fits(signs, one)]
+
+
+_QUOTED = Pattern(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""")
+_OF_CLASS = Pattern(r"[\[\]!^-]")
+"""What ends, turns or spans a class, unless it is quoted."""
+_HIDDEN = "\0"
+
+
+def hides_class(source: str) -> bool:
+    """Whether a word, as it is written, has a class with something quoted in it that means another class where it is not: in `[a"]"b]` a shell
+    sees three letters."""
+    if "[" not in source:
+        return False
+    # The text behind `$'` has quotes of its own.
+    plain = _HIDDEN.join(source) if "$'" in source else _QUOTED.sub(_seen, source)
+    return any(_HIDDEN in one.partition("[")[2] for one in plain.split("/"))
+
+
+def _seen(found: Match[str]) -> str:
+    return _HIDDEN if _OF_CLASS.within(found[0]) else "x"
+
+
+def mixes_class(text: str, mark: str, value: str) -> bool:
+    """Whether the value that stands for a mark in a text would be part of a class there, or make one of the letters beside it: whether it is
+    quoted nobody knows any more."""
+    beside = [one for one in text.split("/") if mark in one]
+    return (_OF_CLASS.within(value) and any("[" in one for one in beside)) or (
+        "[" in value and any(map(_OF_CLASS.within, beside))
+    )
 
 
 def _fits(signs: tuple[_Sign, ...], name: str) -> bool:
@@ -87,7 +120,7 @@ def _signs(pattern: str) -> tuple[_Sign, ...] | None:
             found.append(_class(pattern[at + 1 : end]))
             at = end
         else:
-            found.append(_Sign(_OF, ((letter, letter),)))
+            found.append(_Sign(_OF, letters=frozenset(letter)))
         at += 1
     return tuple(found)
 
@@ -105,14 +138,22 @@ def _end(pattern: str, at: int) -> int:
     return at if at < len(pattern) else 0
 
 
+_MOST_MEMBERS = 32
+"""Letters of a class. With more of them it may be any letter: each is compared with each letter of each name."""
+
+
 def _class(members: str) -> _Sign:
-    if members[0] == "^" or "[" in members:
+    if members[0] == "^" or "[" in members or len(members) > _MOST_MEMBERS:
         return _Sign(_ANY)
     kind = _NOT if members[0] == "!" else _OF
     ranges: list[tuple[str, str]] = []
+    letters: set[str] = set()
     at = int(kind == _NOT)
     while at < len(members):
         last = members[at + 2] if members[at + 1 : at + 2] == "-" and at + 2 < len(members) else ""
-        ranges.append((members[at], last or members[at]))
+        if last:
+            ranges.append((members[at], last))
+        else:
+            letters.add(members[at])
         at += 3 if last else 1
-    return _Sign(kind, tuple(ranges))
+    return _Sign(kind, tuple(ranges), frozenset(letters))

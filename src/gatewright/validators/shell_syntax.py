@@ -18,6 +18,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Point
 
 from gatewright.patterns import Match, Pattern
+from gatewright.validators.shell_jokers import hides_class
 
 __all__ = [
     "MAX_BYTES",
@@ -51,9 +52,7 @@ _SHORT = 128
 _language = Language(tree_sitter_bash.language())
 _parser = Parser(_language)
 
-_PLAIN_NODES = frozenset(
-    {"word", "number", "raw_string", "string", "concatenation", "ansi_c_string", "brace_expression"}
-)
+_PLAIN_NODES = frozenset({"word", "number", "raw_string", "string", "concatenation", "ansi_c_string", "brace_expression"})  # fmt: skip
 _PROGRAM = Pattern(r"[A-Za-z0-9_./][A-Za-z0-9_.+/-]*")
 _OPERATOR = Pattern(r"[|&;<>(`]+")
 _GLOB = Pattern(r"[*?\[]")
@@ -298,6 +297,8 @@ def _joined(node: Node) -> Iterator[Word]:
     if kinds <= {"word", "number", "brace_expression", "$"}:
         yield from _unquoted(_text(node))
         return
+    if hides_class(_text(node)):
+        raise Unacceptable("gap")
     pieces: list[Word] = []
     at = node.start_byte
     for part in node.children:
@@ -358,10 +359,7 @@ def _ansi(text: str) -> Word:
     found = _ANSI.fullmatch(text)
     if found is None:
         raise Unacceptable("ansi_c_string")
-    return Word(
-        _ANSI_ESCAPE.sub(lambda one: {"t": "\t", "n": "\n"}.get(one[1], one[1]), found[1]),
-        bare=False,
-    )
+    return Word(_ANSI_ESCAPE.sub(lambda one: {"t": "\t", "n": "\n"}.get(one[1], one[1]), found[1]), bare=False)  # fmt: skip
 
 
 def _unescaped(text: str) -> Word:
@@ -369,7 +367,7 @@ def _unescaped(text: str) -> Word:
     live = _ESCAPED.sub("", text) if escaped else text
     if "$" in live[:-1] or (live == "$" and escaped):
         raise Unacceptable("expansion")
-    if live.endswith("\\"):
+    if live.endswith("\\") or (escaped and hides_class(text)):
         raise Unacceptable("escape")
     plain = _ESCAPED.sub(_first, text) if escaped else text
     return Word(plain, _GLOB.within(live), not escaped or _STANDS.within(plain))

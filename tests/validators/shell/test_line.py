@@ -3,6 +3,8 @@
 import pytest
 
 from gatewright.validators.sandbox import prepare
+from gatewright.validators.shell import policy
+from gatewright.validators.shell.places import Path, is_secret
 from tests.costs import DOUBLED, grows
 
 INSPECT, DEVELOP = prepare({"allow": ["inspect"]}), prepare({"allow": ["develop"]})
@@ -27,7 +29,7 @@ INSPECT, DEVELOP = prepare({"allow": ["inspect"]}), prepare({"allow": ["develop"
         ("cd /home/u/proj && make && rm /home/u/proj/x", True),
         ("cd /home/u/proj && rm ../x", False),
         ("cd a; " * 6 + "ls", True),
-        ("cd a; " * 17 + "ls", False),
+        ("cd a; " * 9 + "ls", False),
     ],
 )
 def test_folders_are_followed(line: str, passes: bool) -> None:
@@ -89,3 +91,43 @@ def test_a_line_of_four_times_as_much_costs_as_much_more(head: str, piece: str) 
     most = min(240, 56 if "&&" in piece else 4000 // len(piece) - 8)
     small, large = (head + piece * size + "x" for size in (most // 4, most))
     assert grows(lambda: DEVELOP.judge(small), lambda: DEVELOP.judge(large)) <= DOUBLED**2
+
+
+FOUND = ["'*a*a*a*a*a*a*a*a*a{}'", "'[abcdefghijklmnopqrstuvwxyzabcd]s*{}'", "'.????????????????????????????sx{}'", "'.[!{}x]*[!y]*'"]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", FOUND)
+@pytest.mark.parametrize("program", ["find {} -name {}", "cp {} {}", "cat {} {}"])
+def test_patterns_held_against_names_in_several_folders_are_few(pattern: str, program: str) -> None:
+    """How often a path with jokers is held against names, whatever folders, roots and patterns multiply."""
+    for goes in ("", "cd a; ", "cd a; cd b; ", "cd a; cd b; cd c; ", "cd a; cd b; cd c; cd d; "):
+        for roots in (1, 8, 16):
+            for number in (1, 4, 11, 40):
+                patterns = " ".join(pattern.format(at) for at in range(number))
+                if program.startswith("find"):
+                    patterns = " -name ".join(patterns.split())
+                line = goes + program.format(" ".join("abcdefghijklmnop"[:roots]), patterns)
+                assert _compared(line) <= MOST_COMPARED, line
+
+
+MOST_COMPARED = 200
+
+
+def _compared(line: str) -> int:
+    seen = 0
+
+    def counted(path: Path) -> bool:
+        nonlocal seen
+        seen += path.wild
+        return is_secret(path)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(policy, "is_secret", counted)
+        DEVELOP.judge(line)
+    return seen
+
+
+def test_a_line_that_goes_to_folders_and_has_patterns_costs_more() -> None:
+    plain = INSPECT.cost("cat a.txt; cat b.txt") / 20
+    for line in ("cd a; find b -name '*x'", "pushd a; ls *.py", "time cd a; ls [ab]", "find a b -name '*'", "for\tx in a; do ls; done"):  # fmt: skip
+        assert INSPECT.cost(line) / len(line) > 4 * plain, line

@@ -8,9 +8,11 @@ from itertools import product
 
 import pytest
 
+from gatewright.validators import readonly
 from gatewright.validators.sandbox import prepare
 
 DEVELOP, INSPECT = prepare({"allow": ["develop"]}), prepare({"allow": ["inspect"]})
+READONLY = readonly.prepare({}, "run_command")
 LINES = 2_000
 
 Ends = set[tuple[tuple[str, ...], bool]]
@@ -204,3 +206,19 @@ def test_arithmetic_evaluates_no_name(value: str, name: str, use: str) -> None:
     for line in (f"for {name} in '{value}'; do echo {use.format(name)}; done", f"while read {name}; do echo {use.format(name)}; done < f"):  # fmt: skip
         assert INSPECT.judge(line) is not None, line
         assert DEVELOP.judge(line) is not None, line
+
+
+@pytest.mark.parametrize(
+    "before", ["time ", "time -p ", "time -- ", "time time ", "/usr/bin/time ", "", "-p "]
+)
+@pytest.mark.parametrize(("value", "word"), [("cd", "$c /etc"), ("cd", '"$c" /etc'), ("pushd", "$c /etc"), ("'cd /etc'", "$c"), ("d", "c$c /etc"), ("chdir", "$c /etc")])  # fmt: skip
+@pytest.mark.parametrize("form", ["for c in {}; do {}; done; {}", "for c in {}; do ({}; {}); done", "for c in ls {}; do {} && {}; done"])  # fmt: skip
+def test_where_a_word_of_a_loop_goes_is_not_guessed(before: str, value: str, word: str, form: str) -> None:  # fmt: skip
+    """MGP-4.5-1"""
+    for validator, last in ((INSPECT, "cat shadow"), (DEVELOP, "cat shadow"), (DEVELOP, "rm x"), (READONLY, "rm x")):  # fmt: skip
+        assert validator.judge(form.format(value, before + word, last)) is not None
+
+
+def test_a_word_of_a_loop_behind_what_goes_somewhere_is_followed() -> None:
+    assert INSPECT.judge("for d in a b; do (time cd $d && ls); done") is None
+    assert INSPECT.judge("for d in a /etc; do (time cd $d && cat shadow); done") is not None

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.validators.shell.names import RUNNERS, known_as, program_name, starts_too_many
+from gatewright.validators.sandbox import prepare
+from gatewright.validators.shell.names import (
+    RUNNERS,
+    known_as,
+    program_name,
+    starts_another,
+    starts_too_many,
+)
 from gatewright.validators.shell.table import table
 from gatewright.validators.shell_strict import DANGEROUS
 from gatewright.validators.shell_syntax import Word
@@ -65,3 +72,33 @@ def test_nobody_types_a_program_that_starts_dozens_of_others() -> None:
     assert not starts_too_many([Word("env")] * 32)
     assert starts_too_many([Word("env")] * 33)
     assert not starts_too_many([Word("a")] * 99)
+
+
+STARTERS = """gosu me|su-exec me|s6-setuidgid me|run0|machinectl shell x|systemd-nspawn -D /x|systemd-cat|tini --|dumb-init|with-contenv|schedtool -e|qemu-x86_64|
+qemu-aarch64-static|gdbserver :1|poop|rush|lxc exec c --|incus exec c --|crictl exec c|ctr task exec c|ctr -n x t exec c|toolbox run|distrobox enter x --|
+nix run x --|nix --offline shell x -c|guix shell x --|tcc -run|foot|alacritty -e|kitty|ansible all -a|salt x cmd.run|pssh -H x|dsh -a|clush -a|pdsh -w x|
+vagrant ssh -c|dc -e|pdflatex -shell-escape|lualatex --shell-escape|xelatex -enable-write18|latexmk -e|distrobox-enter x --|scons"""
+
+
+@pytest.mark.parametrize("starter", "".join(STARTERS.splitlines()).split("|"))
+@pytest.mark.parametrize("before", ["", "env ", "time nice ", "timeout 5 ", "/usr/bin/"])
+def test_a_deny_list_refuses_what_starts_others(starter: str, before: str) -> None:
+    """MGP-4.5-1"""
+    assert prepare({"mode": "deny-list"}).judge(f"{before}{starter} id x") is not None
+
+
+@pytest.mark.parametrize("line", ["machinectl list", "lxc list", "crictl ps", "nix build", "nix flake check", "guix search x", "vagrant status", "pdflatex a.tex", "latexmk -pdf a.tex", "qemu-img info a.img", "just test", "task build", "mage build"])  # fmt: skip
+def test_its_other_words_pass(line: str) -> None:
+    assert prepare({"mode": "deny-list"}).judge(line) is None
+
+
+@pytest.mark.parametrize("program", ["just", "task", "mage", "invoke"])
+@pytest.mark.parametrize("words", ["-f /tmp/x", "-t /tmp/x", "-d /tmp/x", "-c x", "--shell sh x", "--unheard"])  # fmt: skip
+def test_what_runs_goals_takes_no_other_option_as_make_does(program: str, words: str) -> None:
+    assert prepare({"mode": "deny-list"}).judge(f"{program} {words}") is not None
+
+
+def test_a_program_starts_another_by_its_words() -> None:
+    assert starts_another("nix", ["--x", "run", "y"])
+    assert not starts_another("nix", ["build"])
+    assert starts_another("qemu-arm", [])

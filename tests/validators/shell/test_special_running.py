@@ -2,6 +2,7 @@
 
 import pytest
 
+from gatewright.validators import readonly
 from gatewright.validators.sandbox import prepare
 
 INSPECT, DEVELOP = prepare({"allow": ["inspect"]}), prepare({"allow": ["develop"]})
@@ -60,3 +61,36 @@ def test_work_inside_passes(line: str) -> None:
 @pytest.mark.parametrize("line", ["kill 1", "kill -1", "kill 0", "kill -9 -1", "kill $(cat x)", "kill", "docker run -v /:/h x", "docker run --net host x", "docker run --mount type=bind,src=/,dst=/h x", "make SHELL=x"])  # fmt: skip
 def test_what_harms_does_not(line: str) -> None:
     assert DEVELOP.judge(line) is not None
+
+
+ASKS = ["pgrep -d '{}' .", "pgrep --delimiter='{}' .", "pgrep -l x", "pgrep -a x", "pgrep -af x", "pgrep --list-name x", "pgrep --list-full x", "pidof -S '{}' sh", "pidof -d '{}' sh", "lsof -t -F x", "lsof -tFn", "lsof -i :1", "lsof +t"]  # fmt: skip
+"""What prints names, or what the line says, between the numbers of processes."""
+COMPARES = ["[[ $({}) -gt 1 ]]", "[[ 1 -lt $({}) ]]", '[ "$({})" -gt 1 ]', "[ $({}) -eq 1 ]", "test $({}) -gt 1", "x=$({}); [[ $x -gt 1 ]]"]  # fmt: skip
+
+
+@pytest.mark.parametrize("asks", [*ASKS, "pgrep x", "pidof sh", "lsof -ti :1", "docker ps -q"])
+@pytest.mark.parametrize("compares", COMPARES)
+@pytest.mark.parametrize("between", ["+x[$(touch p)]+", " -1 "])
+def test_only_a_count_is_compared_by_number(asks: str, compares: str, between: str) -> None:
+    """MGP-4.5-1: what shells take for an expression, whose subscripts run commands."""
+    line = compares.format(asks.format(between))
+    validators = INSPECT, DEVELOP, readonly.prepare({}, "run_command")
+    assert all(one.judge(line) is not None for one in validators), line
+
+
+@pytest.mark.parametrize("count", ["git ls-files | wc -l", "pgrep -c node", "pgrep -fc node", "pgrep --count node"])  # fmt: skip
+def test_a_count_is(count: str) -> None:
+    assert INSPECT.judge(f"[ $({count}) -gt 1 ]") is None
+    assert INSPECT.judge(f"[[ $({count}) -gt 1 ]]") is None
+
+
+@pytest.mark.parametrize("asks", [*ASKS, "pgrep -c x"])
+@pytest.mark.parametrize("kills", ["kill $({})", "kill -9 $({})", "{} | xargs kill"])
+def test_only_numbers_of_processes_are_killed(asks: str, kills: str) -> None:
+    """MGP-4.5-1"""
+    assert DEVELOP.judge(kills.format(asks.format(" -1 "))) is not None
+
+
+@pytest.mark.parametrize("asks", ["pgrep -f x", "pgrep -nx -u me x", "pidof -s x", "lsof -t -i:1", "lsof -tnP -iTCP:1 -sTCP:LISTEN"])  # fmt: skip
+def test_these_are(asks: str) -> None:
+    assert DEVELOP.judge(f"kill $({asks})") is None

@@ -32,9 +32,11 @@ _MOST_EFFECTS = 4000
 """Of one line, which folders, values of a loop and jobs multiply."""
 _READ = 16
 """Effects for which a command counts, besides its words: reading it takes about as long."""
+_OF_PATTERN = 64
+"""Effects for which a path with jokers counts: it is held against each name that is secret."""
 _MOST_UNROLLED = 2 * MAX_BYTES
 """Characters of what loops make of a line."""
-_MOST_FOLDERS = 16
+_MOST_FOLDERS = 8
 _READING = frozenset("reads reads_below lists lists_below names text value writes deletes deletes_below repository enters endless starts".split())  # fmt: skip
 """Kinds of what a command does that only reads by nature, and may write by an option."""
 _DESCRIPTOR = Pattern(r"\d?-?")
@@ -177,7 +179,8 @@ class Line:
             if starts_too_many(words):
                 raise Refused("too_long", words[0].text)
             self._reader.read(words, at, found)
-        self._left -= _READ + len(words) + len(found)
+        wild = sum(one.path is not None and one.path.wild for one in found)
+        self._left -= _READ + len(words) + len(found) + _OF_PATTERN * wild
         if self._left < 0:
             raise Refused("too_long", "effects")
         said = self._said(found)
@@ -350,6 +353,9 @@ def _going(command: Command) -> Sequence[Word]:
     at = 0
     while at < len(words) and (program_name(words[at].text) == "time" or words[at].text in {"-p", "--"}):  # fmt: skip
         at += 1
+    if at < len(words) and marked(words[at].text):
+        # A word of a loop, which may be any of these.
+        raise Refused("program_name", words[at].text)
     return words[at:] if at < len(words) and words[at].text in _GOING else ()
 
 

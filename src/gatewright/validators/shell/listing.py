@@ -59,19 +59,33 @@ def _leaves_secrets(words: Sequence[Word]) -> bool:
     return not inverted and any(map(_TOLD.fits, texts))
 
 
-_TERSE = Pattern(r"-[A-Za-z0-9]*t.*")
+_BY_NUMBER = {
+    "pgrep": frozenset(
+        "-f -i -x -v -n -o -g -G -P -s -t -u -U -A -r -F -L --ignore-case --older --parent --pgroup --group --newest --oldest --inverse --uid "
+        "--euid --exact --terminal --runstates --full --session --pidfile".split()
+    ),
+    "pidof": frozenset({"-s", "-x", "-c", "-q", "-w", "-z", "-o"}),
+    "lsof": frozenset("-t -a -b -l -n -N -P -i -p -u -c -d -s -w -O -U".split()),
+}
+"""With which options these print nothing but numbers, a white space between them. What others print, or put between, a shell could evaluate."""
 
 
 def _lists_processes(words: Sequence[Word]) -> bool:
     name = program_name(words[0].text)
-    return name in {"pgrep", "pidof"} or (name == "lsof" and any(_TERSE.fits(one.text) for one in words[1:]))  # fmt: skip
+    if name not in _BY_NUMBER:
+        return False
+    options = _options(name, words[1:])
+    return options <= _BY_NUMBER[name] and (name != "lsof" or "-t" in options)
 
 
 _COUNTING = frozenset({"-l", "-c", "-m", "-w", "--lines", "--bytes", "--chars", "--words"})
 
 
 def _counts(words: Sequence[Word]) -> bool:
-    """Whether a command prints one number: how much comes in."""
+    """Whether a command prints one number: how much comes in, or how many processes there are."""
+    if program_name(words[0].text) == "pgrep":
+        options = _options("pgrep", words[1:])
+        return not options.isdisjoint({"-c", "--count"}) and options <= _BY_NUMBER["pgrep"] | {"-c", "--count"}  # fmt: skip
     return program_name(words[0].text) == "wc" and len(words) == 2 and words[1].text in _COUNTING
 
 

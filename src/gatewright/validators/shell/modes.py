@@ -14,7 +14,13 @@ from itertools import takewhile
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.effects import At, Effect, marked
 from gatewright.validators.shell.line import Line
-from gatewright.validators.shell.names import ALIASES, RUNNERS, known_as, program_name
+from gatewright.validators.shell.names import (
+    ALIASES,
+    RUNNERS,
+    known_as,
+    program_name,
+    starts_another,
+)
 from gatewright.validators.shell.places import (
     HERE,
     SYSTEM,
@@ -146,6 +152,8 @@ class Denying(Reader):
         """What speaks against a program by its name, where its words may say otherwise. Raises `Refused` where they may not."""
         base = name.rpartition("/")[2]
         loads = base.startswith("ld") and _LOADER.fits(base)
+        if starts_another(base, [one.text for one in words[1:]]):
+            raise Refused("runs_programs", name)
         rule = "runs_programs" if base in RUNNERS or loads else harm_of(name)
         if rule is None:
             return None

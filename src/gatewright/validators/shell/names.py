@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["ALIASES", "RUNNERS", "known_as", "program_name", "starts_too_many"]
+__all__ = ["ALIASES", "RUNNERS", "known_as", "program_name", "starts_another", "starts_too_many"]
 
 RUNNERS = frozenset(
     """
@@ -23,6 +23,9 @@ RUNNERS = frozenset(
     corepack pnpx torify torsocks proxychains proxychains4 dbus-run-session dbus-launch ssh-agent sshpass firejail bwrap wine
     run-parts watchexec entr tmate nix-shell rc sash slsh es scsh ghci pry byebug jjs groovysh red gvim gview vimdiff nano pico joe mutt mailx
     grc logsave multitime pexec msgfilter bpftrace xdotool rlogin rsh mosh lftp run-mailcap xterm gnome-terminal konsole tasksh wsl
+    gosu su-exec s6-setuidgid run0 systemd-nspawn systemd-cat tini dumb-init with-contenv schedtool gdbserver poop rush
+    distrobox-enter scons tcc foot alacritty kitty ansible ansible-playbook ansible-console salt salt-call salt-ssh pssh parallel-ssh
+    pdsh dsh clush clubak dc
     claude codex gemini aider opencode cursor-agent
 """.split()
 )
@@ -44,6 +47,23 @@ ALIASES = {
     "oc": "kubectl",
 }
 """Name → the program that it is, or that has the same words."""
+_STARTS = (
+    "machinectl shell|lxc exec|lxc shell|incus exec|incus shell|crictl exec|ctr exec|toolbox run|toolbox enter|distrobox enter|distrobox-host-exec|"
+    "nix run|nix shell|nix develop|guix shell|guix environment|guix time-machine|guix container|vagrant ssh|multipass exec|multipass shell"
+)
+_STARTING_WORDS = frozenset(tuple(one.split()) for one in _STARTS.split("|"))
+"""What runs another program by one of its subcommands."""
+_OF_TEX = Pattern(
+    r"(?:pdf|xe|lua|e|pdfe|up|p|eup)?(?:la)?tex|latexmk|luahbtex|dvilualatex|tectonic|mpost|texi2dvi|texi2pdf"
+)
+_OPENS_TEX = Pattern(
+    r"-{1,2}(?:(?:no-)?parse-first-line|(?:enable-)?write18|shell-?esc\w*|tex=.*|Z.*|e.*)"
+)
+"""Options by which a text that is set runs programs; some of them are taken abbreviated."""
+_EMULATES = Pattern(
+    r"qemu-(?:x86_64|i386|aarch64(?:_be)?|arm(?:eb)?|riscv\d+|ppc\w*|mips\w*|s390x|sparc\w*|m68k|alpha|hppa|sh4(?:eb)?|loongarch64|microblaze\w*|"
+    r"or1k|xtensa\w*|hexagon|cris|nios2)(?:-static)?"
+)
 _NAME_MOST = 64
 _VERSIONED = Pattern(r"(.*[A-Za-z+])-?\d[\d.]*")
 _OF_MACHINE = Pattern(
@@ -93,6 +113,17 @@ def program_name(word: str) -> str:
     """The program that a first word means; a path outside the system's folders stays as it is."""
     folder, slash, name = word.rpartition("/")
     return name if slash and folder in _FOLDERS else word
+
+
+def starts_another(name: str, texts: Sequence[str]) -> bool:
+    """Whether a program, by its plain name, starts another one with these words behind it: by a subcommand, wherever options stand, or by an
+    option."""
+    if _EMULATES.fits(name):
+        return True
+    if _OF_TEX.fits(name):
+        return any(map(_OPENS_TEX.fits, texts))
+    # Which of the words are values of options nobody knows.
+    return any(one[:1] == (name,) and not {*one[1:]}.difference(texts) for one in _STARTING_WORDS)
 
 
 _MOST_STARTED = 32

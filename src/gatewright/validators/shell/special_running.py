@@ -36,7 +36,7 @@ _SIGNS = frozenset({"(", ")", "!", ","})
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
-_MOST = 256
+_MOST = 64
 """Words that are judged for each folder."""
 _ENDS = frozenset({";", "+"})
 _FIRST = frozenset({"-H", "-L", "-P", "-O", "-D", "-E", "-X"})
@@ -230,9 +230,13 @@ def test(call: Call) -> bool:
 
 
 def _is_counted(call: Call, text: str) -> bool:
-    """Whether a text is a mark for a number."""
+    """Whether a text is a mark for one number that was counted. Many, as of processes, are several words."""
+    return _stands(call, text, chosen=False)
+
+
+def _stands(call: Call, text: str, *, chosen: bool) -> bool:
     listed = call.at.listed.get(text) if marked(text) == text else None
-    return bool(listed) and all(one.root == NUMBERS for one in listed or ())
+    return bool(listed) and all(one.root == NUMBERS and one.chosen is chosen for one in listed or ())  # fmt: skip
 
 
 def command(call: Call) -> bool:
@@ -256,7 +260,7 @@ def kill(call: Call) -> bool:
             del words[0]
         elif not _SIGNAL.fits(option):
             raise Refused("option", f"kill {option}")
-    words = [one for one in words if one != "--" and not _is_number(call, one)]
+    words = [one for one in words if one != "--" and not _stands(call, one, chosen=True)]
     if not words and any(marked(one.text) for one in call.words):
         call.add("project", HERE, "", "")
         return True
@@ -264,10 +268,6 @@ def kill(call: Call) -> bool:
         raise Refused("operand", "kill")
     call.add("project", HERE, "", "")
     return True
-
-
-def _is_number(call: Call, text: str) -> bool:
-    return _is_counted(call, text) and all(one.chosen for one in call.at.listed.get(text) or ())
 
 
 _SIGNAL = Pattern(r"-(?:SIG)?[A-Z]{3,6}[12]?|-\d{1,2}|--signal=\w+")

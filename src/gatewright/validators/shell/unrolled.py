@@ -12,6 +12,7 @@ from gatewright.patterns import Pattern
 from gatewright.validators.shell.effects import Listed, marked
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command
+from gatewright.validators.shell_jokers import mixes_class
 from gatewright.validators.shell_lists import MARKS, Step
 from gatewright.validators.shell_syntax import Word
 
@@ -76,7 +77,7 @@ def _put(word: Word, values: Values) -> Word:
     """The word with what stands for its marks. A shell splits what stands outside of quotes, and looks for files by it."""
     for mark in {one[0] for one in MARKS.finditer(word.text)} & values.keys():
         value = values[mark]
-        if word.bare and _SPLITS.within(value.text):
+        if (word.bare and _SPLITS.within(value.text)) or mixes_class(word.text, mark, value.text):
             raise Refused("unknown_arguments", value.text)
         glob = word.glob or value.glob or (word.bare and _JOKERS.within(value.text))
         word = word._replace(text=word.text.replace(mark, value.text), glob=glob)
