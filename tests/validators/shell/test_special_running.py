@@ -79,7 +79,7 @@ def test_only_a_count_is_compared_by_number(asks: str, compares: str, between: s
 
 
 @pytest.mark.parametrize("count", ["git ls-files | wc -l", "pgrep -c node", "pgrep -fc node", "pgrep --count node"])  # fmt: skip
-def test_a_count_is(count: str) -> None:
+def test_a_count_of_processes_or_lines_is_compared_by_number(count: str) -> None:
     assert INSPECT.judge(f"[ $({count}) -gt 1 ]") is None
     assert INSPECT.judge(f"[[ $({count}) -gt 1 ]]") is None
 
@@ -92,5 +92,5 @@ def test_only_numbers_of_processes_are_killed(asks: str, kills: str) -> None:
 
 
 @pytest.mark.parametrize("asks", ["pgrep -f x", "pgrep -nx -u me x", "pidof -s x", "lsof -t -i:1", "lsof -tnP -iTCP:1 -sTCP:LISTEN"])  # fmt: skip
-def test_these_are(asks: str) -> None:
+def test_processes_that_are_listed_by_number_alone_can_be_killed(asks: str) -> None:
     assert DEVELOP.judge(f"kill $({asks})") is None
