@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from gatewright.access.grants import Grant
+from gatewright.call import Answer
 from gatewright.mcp.protocol.mcp_server import Cancelled
-from tests.prepared_house import PreparedHouse, RawClient, prepared_house, told
+from gatewright.standing import NOTHING
+from tests.prepared_house import PreparedHouse, RawClient, prepared_house, settings_of, told
 
 TELL = "obedient__tell"
 
@@ -175,4 +177,57 @@ async def test_results_that_are_no_errors_travel_as_they_are(
         await house.warm(client)
         (made,) = house.prepared.known.values()
         assert made.line.is_plain(text) is plain
+        client.close()
+
+
+async def test_calls_that_waited_in_a_gate_over_a_reload_prepare_nothing(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client, other = await house.client(), await house.client()
+        other._session = client.session
+        waits, kernel = asyncio.Event(), house.gateway.kernel
+
+        class Slow:
+            name = "slow"
+
+            async def _later(self, call: Any) -> Any:
+                await waits.wait()
+                return call
+
+            def stands(self, call: Any) -> Any:
+                return NOTHING
+
+            def __call__(self, call: Any, back: Any) -> Any:
+                return self._later(call) if call.arguments["text"] == "slow" else call
+
+        before = kernel.policy
+        before.gates = [*before.gates, Slow()]
+        for one, ident in ((client, 11), (other, 12)):
+            call = {"name": TELL, "arguments": {"text": "slow"}}
+            one.send({"id": ident, "method": "tools/call", "params": call})
+        async with asyncio.timeout(5):
+            while kernel.in_flight < 2:
+                await asyncio.sleep(0.001)
+        await house.gateway.adopt(settings_of(tmp_path, redaction={"terms": ["Nightjar"]}))
+        assert kernel.policy is not before
+        waits.set()
+        for one in (client, other):
+            await one.receive()
+        assert not house.prepared.known
+        for at in range(6):
+            assert "Nightjar" not in await client.text(TELL, f"Nightjar {at}")
+        client.close()
+        other.close()
+
+
+async def test_a_call_leaves_once(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        going = await on_its_way(house, client)
+        going.answer = Answer(b'{"content":[]}')
+        going.done = True
+        going._leave()
+        before = house.gateway.kernel.in_flight
+        going._leave()
+        assert house.gateway.kernel.in_flight == before
+        await client.receive()
         client.close()

@@ -254,6 +254,8 @@ class Kernel:
                             asked_once = False
                         call = verdict  # what is known even if we end here
                 else:
+                    if asked_once:  # else its policy, or what gates rest on, may be another by now
+                        self.prepared.offer(policy, call)
                     outcome = await (self._forward if asked_once else self._asked_again)(
                         policy, call, back, trail
                     )
@@ -292,7 +294,6 @@ class Kernel:
         return await self._forward(policy, again, back, trail)
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
-        self.prepared.offer(policy, call)
         task, since = asyncio.current_task(self._loop), monotonic()
         running = _Running(call, back, policy.filters, policy=policy, task=task, since=since)
         outcome: Outcome = _CANCELLED

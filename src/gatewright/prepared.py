@@ -162,7 +162,7 @@ class Prepared:
                 return self._not_sent(call, taken)
             taken += 1
         recorder = self.recorder
-        if not recorder.begin(going, call):
+        if not self._noted(going, call):
             return self._not_sent(call, taken)
         if not self._sent(going, call):
             recorder.undo(going)
@@ -176,6 +176,13 @@ class Prepared:
         try:
             return all(map(ask, self._fits, repeat(call)))
         except Exception:  # noqa: BLE001 - the walk finds it, and says it
+            return False
+
+    def _noted(self, going: Going, call: Call) -> bool:
+        try:
+            return self.recorder.begin(going, call)
+        except Exception:  # the walk finds it once more, and ends the call
+            log.exception("the intent of call %s could not be noted", call.id)
             return False
 
     def _sent(self, going: Going, call: Call) -> bool:
@@ -204,21 +211,19 @@ class Prepared:
         self._kept.forwarded.discard(going)
         going.answer = Answer(raw)
         self.recorder.answered(going, call, len(raw))
-        try:
-            self._tell(call, going.answer, going.spent_s)
-        except Exception:  # whoever hears of it changes nothing about it
-            log.exception("the end of call %s could not be told to all", call.id)
+        self.tell(call, going.answer, going.spent_s)
         return True
 
-    def _tell(self, call: Call, answer: Any, spent_s: float | None) -> None:
-        if spent_s is None:  # it could not be recorded
-            for ended in self._kept.ended:
+    def tell(self, call: Call, answer: Any, spent_s: float | None) -> None:
+        """Tell all who hear of the ends of calls; None for one that could not be recorded. Whoever breaks at that changes nothing."""
+        try:
+            if spent_s is not None:
+                for heard in self._heard:
+                    heard(spent_s)
+            for ended in self._kept.ended if spent_s is None else self._ended:
                 ended(call, answer, spent_s)
-            return
-        for heard in self._heard:
-            heard(spent_s)
-        for ended in self._ended:
-            ended(call, answer, spent_s)
+        except Exception:
+            log.exception("the end of call %s could not be told to all", call.id)
 
     def forget(self) -> None:
         """It is for nobody any more."""
@@ -243,6 +248,9 @@ _Ended = Callable[[Call, Any, float | None], object]
 
 class _Counting(Protocol):
     in_flight: int
+
+    @property
+    def policy(self) -> Policy: ...
 
 
 class _Hooks(Protocol):
@@ -308,7 +316,13 @@ class PreparedCalls:
     def offer(self, policy: Policy, call: Call) -> None:
         """A call has passed every gate without a wait."""
         session, name = call.session, call.name
-        if session is None or policy.way is None or call.door != "http" or self.mode == "off":
+        if (
+            session is None
+            or policy.way is None
+            or call.door != "http"
+            or self.mode == "off"
+            or policy is not self.kernel.policy  # there was a reload since
+        ):
             return
         key = session, name
         if key in self.known or len(name) > _NAME_CHARS:

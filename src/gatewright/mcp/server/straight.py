@@ -77,6 +77,8 @@ class _Prepared(Protocol):
 
     def forget(self) -> None: ...
 
+    def tell(self, call: Call, answer: Any, spent_s: float | None) -> None: ...
+
 
 class StraightCall:
     """One such call, in every place where an ordinary one is known: to its session (`server_context.Running`), to the kernel, to the
@@ -158,6 +160,7 @@ class StraightCall:
             log.exception("the end of call %s broke", self.call.id)
             if not self._is_recorded:
                 self.failed(Unrecorded("the audit trail is broken; see the gateway's log"))
+            self.prepared.tell(self.call, self.answer, None)
             return True
 
     # -- for the kernel
@@ -199,7 +202,10 @@ class StraightCall:
 
     def written(self, number: int) -> Callable[[], object] | None:
         """Its end is in the trail (`turn_writes.Waiter`): it leaves once all have heard of that."""
-        self.prepared.recorder.left(self)
+        try:
+            self.prepared.recorder.left(self)
+        except Exception:
+            log.exception("the intent of call %s could not be taken back", self.call.id)
         if self._ready:
             return self._leave
         self._is_recorded = True
@@ -208,17 +214,23 @@ class StraightCall:
     def failed(self, problem: Unrecorded) -> None:
         """Its end could not be written."""
         self.answer = marked(self.call, Refusal("audit_unavailable", str(problem)))
-        self.prepared.recorder.lost(self)
-        if self._ready:
-            self._leave()
-        else:
-            self.spent_s, self._is_recorded = None, True
+        try:
+            self.prepared.recorder.lost(self)
+        finally:
+            if self._ready:
+                self._leave()
+            else:
+                self.spent_s, self._is_recorded = None, True
 
     # -- its end
 
     def _leave(self) -> None:
+        # Taken away, so that it leaves once: without words the walk would make the call anew.
+        answer, self.answer = self.answer, None
+        if answer is None:
+            return
         self.prepared.gone()
-        request, answer, running = self.call.request, self.answer, self._session.peer.running
+        request, running = self.call.request, self._session.peer.running
         if type(answer) is not Answer:
             self._go_on(answer)
             return
@@ -226,7 +238,6 @@ class StraightCall:
             del running[request]
         if not self.whole.answer_json(_ANSWER % (request, answer.raw)):
             self.whole.go_on(self._replying().finish(request, Spelled(answer.raw)))
-        self.answer = None  # whoever looks after late calls still has this one for a moment
 
     def promote(self, reply: Any = None) -> None:
         """From now on it is an ordinary call, with this reply of its server or none yet."""
@@ -293,10 +304,11 @@ class StraightWay:
         if prepared is None or session is None:
             return False
         peer, key, primed = session.peer, message.id, session.primed
-        if peer.conversation.client is not prepared.client or prepared.caller is not peer.caller:
+        if peer.conversation.client is not prepared.client:
             prepared.forget()  # another client from now on, as far as levels go
             return False
-        if key in peer.running or (primed and said.small_events):
+        unusual = prepared.caller is not peer.caller or (primed and said.small_events)
+        if unusual or key in peer.running:
             return False
         ident, trace = (front.made or front.more_ids()).pop()
         call = Call(
