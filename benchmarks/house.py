@@ -168,8 +168,8 @@ class _Client:
             raise Trouble(f"the call failed: {said[:200]!r}")
 
 
-async def recorded(folder: Path) -> Call:
-    """The call of the fewest functions."""
+async def recorded(folder: Path, *, prepared: bool = False) -> Call:
+    """The call of the fewest functions: on the walk, or as most of its kind go that are alike (decision 0090)."""
     path = folder / "mgp.toml"
     text = config([Upstream.echo("echo", "--era", "legacy")], folder / "data")
     path.write_text(text.replace('anonymous = "allow"\n', ""), encoding="utf-8")
@@ -180,6 +180,7 @@ async def recorded(folder: Path) -> Call:
     key = str(json.loads((await made.communicate())[0])["key"])
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     async with Gateway(override(load(path), port=0)) as gateway:
+        gateway.kernel.prepared.mode = "on" if prepared else "off"
         serving = asyncio.create_task(gateway.serve_http(lambda said: ready.set_result(said.url)))
         client = _Client(await ready, key)
         await asyncio.to_thread(client.begin)
@@ -207,17 +208,21 @@ async def _fewest(client: _Client) -> Call:
 def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     """The house, and one call."""
     yield from _structure()
-    call = asyncio.run(recorded(options.folder))
-    folders = {str(Path(one).parent) for one in call.files}
-    yield Row("house.call.functions", len(call.entered), "entries", target=110, test="ours <=")
-    yield Row(
-        "house.call.files",
-        len(call.files),
-        "files",
-        target=45,
-        test="ours <=",
-        extras={"folders": len(folders)},
-    )
+    for name, prepared in (("call", False), ("prepared_call", True)):
+        folder = options.folder / name
+        folder.mkdir()
+        call = asyncio.run(recorded(folder, prepared=prepared))
+        folders = {str(Path(one).parent) for one in call.files}
+        entered = len(call.entered)
+        yield Row(f"house.{name}.functions", entered, "entries", target=110, test="ours <=")
+        yield Row(
+            f"house.{name}.files",
+            len(call.files),
+            "files",
+            target=45,
+            test="ours <=",
+            extras={"folders": len(folders)},
+        )
 
 
 if __name__ == "__main__":

@@ -28,6 +28,14 @@ async def test_one_call_is_followed_from_the_request_to_the_answer(tmp_path: Pat
     assert len(call.entered) >= len(call.files) > 20
 
 
+async def test_a_prepared_call_enters_far_less(tmp_path: Path) -> None:
+    call = await recorded(tmp_path, prepared=True)
+    names = {Path(one).name for one in call.files}
+    assert {"http_connection.py", "straight.py", "prepared.py", "pipe_link.py"} <= names
+    assert not {"kernel.py", "served_request.py"} & names
+    assert len(call.entered) < 110
+
+
 def _way() -> list[str]:
     """The files and folders of the picture in ARCHITECTURE.md, from the client to the tool server."""
     picture = PAGE.partition("## The way of a call")[2].split("```")[1]
