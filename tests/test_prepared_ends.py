@@ -200,7 +200,7 @@ async def test_calls_that_waited_in_a_gate_over_a_reload_prepare_nothing(tmp_pat
                 return self._later(call) if call.arguments["text"] == "slow" else call
 
         before = kernel.policy
-        before.gates = [*before.gates, Slow()]
+        before.gates = (*before.gates, Slow())
         for one, ident in ((client, 11), (other, 12)):
             call = {"name": TELL, "arguments": {"text": "slow"}}
             one.send({"id": ident, "method": "tools/call", "params": call})
