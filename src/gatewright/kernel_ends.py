@@ -1,4 +1,4 @@
-"""How the kernel ends calls that cannot be recorded or that broke something, and what goes for their callers where such a call may have run."""
+"""Outcomes of calls that could not be recorded or that broke in the kernel: refusals, log lines, no retry where the call may have run."""
 
 from __future__ import annotations
 

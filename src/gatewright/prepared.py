@@ -1,4 +1,4 @@
-"""`Prepared`: what is decided about the calls of one session to one tool, composed once from THE list; `PreparedCalls` keeps them.
+"""`Prepared`: decisions of all gates and filters for one session and tool, with the checks left per call; `PreparedCalls` keeps them.
 
 Theory (decision 0090). A call that every gate has let pass without a wait is asked about once more: what would each gate, filter and hook, the
 dispatch and the record say of all calls like it (`standing`)? Where each has an answer, the calls that follow need no walk: what the answers

@@ -1,4 +1,4 @@
-"""`Shadow`: compares what prepared calls would do with what the walk does (call, facts, result), where a kernel is told to.
+"""`Shadow`: test mode of prepared calls: makes each by the full pipeline and compares call, facts and result, where a kernel is told to.
 
 A gate behind all others and a filter on each side of all others look on. A difference breaks the call, and stands in `differences`.
 """

@@ -1,4 +1,4 @@
-"""`PreparedRecords`: writes the records of tool calls that are alike, with what they share spelled once; the same bytes as `CallTrail` writes."""
+"""`PreparedRecords`: writes audit records of prepared calls from templates, byte for byte as `CallTrail` writes them."""
 
 from __future__ import annotations
 

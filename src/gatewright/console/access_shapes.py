@@ -1,4 +1,4 @@
-"""Shapes of requests about access in the console's API: a change of what holds for an agent, and which change is to be undone."""
+"""Request types of the console's access API: a change of an agent's access, and which change is to be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filter `injection`: marks results and messages of tools that speak to the model, or withholds them, and says by which signal.
+"""Filter `injection`: scans tool results and messages for prompt injection; marks or withholds them, and names the signals.
 
 Signals are a guess, so a mark changes nothing but what is known: the record has the signals with their words, the result's `_meta` the
 signals, and the filter `flow` notes that its session has read what strangers wrote. With `hold` the caller gets a refusal in the place of

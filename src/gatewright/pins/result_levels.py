@@ -1,4 +1,4 @@
-"""`levels_of`: what `mgp.toml` says of results that speak to the model (`injection`), as the filter of that name asks for it."""
+"""`levels_of`: the `injection` levels (`off`, `mark`, `hold`) of `[results]`, servers and tools, for the filter `injection`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a tool's result for text that speaks to the model: strings of the JSON, passages of them, and the signals of `results.toml`.
+"""Scans a tool result for prompt injection: its strings, decoded and in passages, by the signals of `results.toml`; marks it in `_meta`.
 
 What gives orders stands close together, so points are added up within one passage and never over a whole result: a long text is not
 suspicious for being long. Passages overlap. All of it is linear in the text, and a step for each passage, so that a long result can be

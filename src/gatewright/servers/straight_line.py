@@ -1,4 +1,4 @@
-"""`StraightLine`: sends prepared calls over the pipe to a server that is open now, and awaits those that became ordinary ones."""
+"""`StraightLine`: writes prepared calls to a stdio server's open pipe; awaits, for the pipeline, those that turned unusual."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches names with a shell's patterns (`*`, `?`, `[…]`), of which no regular expression is made: strangers write them.
+"""Matches file names against shell globs (`*`, `?`, `[…]`) in bounded time and without regular expressions: strangers write them.
 
 Shells differ in what a class may hold (`[^a]`, `[[:alpha:]]`): what is no plain list of letters, nor all but these, stands for any of them.
 """

@@ -1,4 +1,4 @@
-"""Watches a shell line while it is judged: `Watched` keeps each effect of its commands with what its judge says, `table_of` the data file."""
+"""`Watched`: collects each effect of a shell line's commands and the verdict on it, for `policy try --why`; `table_of` its data file."""
 
 from __future__ import annotations
 
