@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from gatewright.validators import shell_files, shell_jokers
+from gatewright.validators import shell_files, shell_globs
 from gatewright.validators.sandbox import prepare
 from gatewright.validators.shell_files import is_sensitive
 from tests.costs import DOUBLED, lines_run
@@ -128,7 +128,7 @@ def test_a_long_path_is_compared_a_few_times_for_each_component(part: str) -> No
     def counted(size: int) -> int:
         text = "/" + f"{part}/" * size + "x/" * 7 * size
         work = [lambda glob=glob: is_sensitive(text, glob=glob) for glob in (False, True)]
-        return sum(lines_run((shell_files, shell_jokers), one) for one in work)
+        return sum(lines_run((shell_files, shell_globs), one) for one in work)
 
     found = [counted(size) for size in (8, 16, 31)]
     assert max(after / before for before, after in pairwise(found)) <= DOUBLED, found

@@ -28,7 +28,7 @@ from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.secret_scanning.invisible import hidden
 from gatewright.validators.options import BadOptions, read_options
-from gatewright.validators.shell_jokers import may_name
+from gatewright.validators.shell_globs import may_name
 
 __all__ = [
     "Options",

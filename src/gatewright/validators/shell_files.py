@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gatewright.patterns import Pattern
 from gatewright.short_cache import cached_if_short
-from gatewright.validators.shell_jokers import MOST_JOKERS, may_name, named_by
+from gatewright.validators.shell_globs import MOST_JOKERS, may_name, named_by
 
 __all__ = ["holds_sensitive_files", "is_sensitive"]
 

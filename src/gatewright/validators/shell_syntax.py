@@ -18,7 +18,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Point
 
 from gatewright.patterns import Match, Pattern
-from gatewright.validators.shell_jokers import hides_class
+from gatewright.validators.shell_globs import hides_class
 
 __all__ = [
     "MAX_BYTES",

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from gatewright import patterns
-from gatewright.validators import shell_files, shell_jokers
+from gatewright.validators import shell_files, shell_globs
 from gatewright.validators.sandbox import prepare
 from gatewright.validators.shell import line, places, scripts
 from gatewright.validators.shell.scripts import awk_needs, jq_rule, sed_needs, yq_rule
@@ -86,7 +86,7 @@ def test_twice_as_long_a_list_of_words_costs_twice_as_much(mode: str, words: Cal
 
     def counted(size: int) -> int:
         said = words(size)
-        return lines_run((scripts, line, places, shell_files, shell_jokers, patterns), lambda: validator.judge(said))  # fmt: skip
+        return lines_run((scripts, line, places, shell_files, shell_globs, patterns), lambda: validator.judge(said))  # fmt: skip
 
     found = [counted(size) for size in (40, 80, 160, 320)]
     assert max(after / before for before, after in pairwise(found)) <= DOUBLED, found

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern, escape
 from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_files import holds_sensitive_files, is_sensitive
-from gatewright.validators.shell_jokers import may_name
+from gatewright.validators.shell_globs import may_name
 
 __all__ = ["ANYWHERE", "HERE", "SYSTEM", "Path", "chooses_secrets", "entered", "holds_secrets", "is_kept", "is_of_others", "is_secret", "place", "resolve", "workspace"]  # fmt: skip
 

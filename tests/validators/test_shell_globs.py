@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from gatewright.validators import shell_jokers
+from gatewright.validators import shell_globs
 from gatewright.validators.sandbox import prepare
-from gatewright.validators.shell_jokers import (
+from gatewright.validators.shell_globs import (
     MOST_JOKERS,
     hides_class,
     may_name,
@@ -108,7 +108,7 @@ def test_a_secret_is_seen_behind_jokers(secret: str, options: dict[str, object])
 @pytest.mark.parametrize("unit", ["[", "[[:", "[a", "a*", "[^a]", "*", "[a-"])
 def test_twice_as_long_a_pattern_costs_twice_as_much(unit: str) -> None:
     def counted(size: int) -> int:
-        return lines_run(shell_jokers, lambda: may_name("x" + unit * size, ("x" + "a" * 30,)))
+        return lines_run(shell_globs, lambda: may_name("x" + unit * size, ("x" + "a" * 30,)))
 
     found = [counted(size) for size in (100, 200, 400, 800)]
     assert max(after / before for before, after in pairwise(found)) <= DOUBLED, found
