@@ -231,3 +231,16 @@ async def test_a_call_leaves_once(tmp_path: Path) -> None:
         assert house.gateway.kernel.in_flight == before
         await client.receive()
         client.close()
+
+
+async def test_a_session_under_a_modern_head_is_served_by_no_prepared_call(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        before, client._revision = house.prepared.served, "2026-07-28"
+        for ident in (31, 32, 33):
+            params = {"name": TELL, "arguments": {"text": "so"}}
+            said = await client.ask("tools/call", params, ident)
+            assert said["error"]["code"] == -32602
+        assert house.prepared.served == before
+        client.close()

@@ -127,7 +127,8 @@ class App:
             if head is not None:
                 head.notes = way
                 head.serve = way.serve if way.short else None
-                head.straight = way.straight if way.short else None
+                # What a modern head says stands alone, whatever session it names.
+                head.straight = way.straight if way.short and way.headers.in_session else None
         if way.near:
             return self._led(way, scope, receive, send, whole)
         caller = self.front.identify("http", way.headers.credential)
