@@ -1,4 +1,4 @@
-"""Outcomes of calls that could not be recorded or that broke in the kernel: refusals, log lines, no retry where the call may have run."""
+"""Outcomes made by the kernel for calls that broke or could not be recorded; bars a retry where the tool may have run; log lines."""
 
 from __future__ import annotations
 

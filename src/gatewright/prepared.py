@@ -1,4 +1,4 @@
-"""`Prepared`: decisions of all gates and filters for one session and tool, with the checks left per call; `PreparedCalls` keeps them.
+"""`Prepared`: gates' and filters' decisions reused for equal calls of a session, with the checks left per call; cache `PreparedCalls`.
 
 Theory (decision 0090). A call that every gate has let pass without a wait is asked about once more: what would each gate, filter and hook, the
 dispatch and the record say of all calls like it (`standing`)? Where each has an answer, the calls that follow need no walk: what the answers

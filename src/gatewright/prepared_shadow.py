@@ -1,4 +1,4 @@
-"""`Shadow`: test mode of prepared calls: makes each by the full pipeline and compares call, facts and result, where a kernel is told to.
+"""`Shadow`: test mode of prepared calls: makes each by the full pipeline, and fails it where call, facts or result differ from the prepared.
 
 A gate behind all others and a filter on each side of all others look on. A difference breaks the call, and stands in `differences`.
 """

@@ -1,4 +1,4 @@
-"""`Standing`: what a gate, filter or hook decides once for equal calls: what that depends on, and what each call is still checked for.
+"""`Standing`: a decision of a gate, filter or hook reused for equal calls: the values it depends on, and the check left for each call.
 
 Theory (decision 0090). Most of what is decided about a call follows from caller, session, tool and configuration. Who decides may say so once,
 by `stands(call)` of a call that it has just let pass: the word holds as long as everything it `rests` on is what it was, and adds the same

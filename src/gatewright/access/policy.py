@@ -1,4 +1,4 @@
-"""From the settings: the access table of `[[grants]]`, `default_policy` and issued grants; the working folder of each local server."""
+"""Builds the access table from `[[grants]]`, `default_policy` and issued grants; `folders_of`: working folder of each local server."""
 
 from __future__ import annotations
 

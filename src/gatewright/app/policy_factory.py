@@ -1,4 +1,4 @@
-"""`PolicyFactory` builds gates, filters and tool visibility from features' rules; `Still` and `Revoked` judge waiting and running calls again.
+"""`PolicyFactory` builds gates, filters, tool visibility from features' rules; `Still`, `Revoked` recheck access of waiting, running calls.
 
 Everything that a configuration says about who may do what is made into new gates, whole, and the kernel takes them all at once.
 What was never configured outlives them in the features: sessions, what each caller has used up, compiled schemas. Where the

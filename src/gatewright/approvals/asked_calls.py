@@ -1,4 +1,4 @@
-"""`AskedCalls`: what gates found out about calls that wait for an operator, by approval id: session, program, rule, facts; in memory, bounded.
+"""`AskedCalls`: the call behind each approval request, by id, in memory, bounded: session, program, rule that asked, facts of the gates.
 
 A request in the state database is bound to what was asked, and says no more. Whoever decides wants to know more of the call behind
 it, which a restart takes away together with the call.

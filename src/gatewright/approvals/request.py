@@ -1,4 +1,4 @@
-"""Types of an approval request (`Asked`, `Approval`, `ApprovalChange`); redacts and cuts arguments; combines votes; which had a key."""
+"""Types of approval requests (`Asked`, `Approval`, `ApprovalChange`); redacts, truncates arguments; merges votes; tells votes by API key."""
 
 from __future__ import annotations
 

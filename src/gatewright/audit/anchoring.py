@@ -1,4 +1,4 @@
-"""Opens state and audit trail; anchors state changes in it; bars start and calls while state is older or trail lost; `accept` ends that.
+"""Opens state database and audit trail; records state changes as anchors; bars start and calls if one was rolled back; `accept` overrides.
 
 What an older or missing store would allow is refused: a gateway does not start on it, and one that runs takes no call. An
 operator puts the right file back, or says that the present state is meant (`gatewright audit accept`).

@@ -1,4 +1,4 @@
-"""Thread that copies the journal's flushed records into SQLite, deletes copied segments and applies retention.
+"""Thread that copies flushed journal records into SQLite, deletes copied segments, applies retention; `follow_on` aligns both at start.
 
 It follows only what is known to be on disk, so the rows can never know a record that a power cut
 took from the journal. Its place is part of the same transaction as its rows: a crash between

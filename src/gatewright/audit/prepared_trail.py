@@ -1,4 +1,4 @@
-"""`PreparedRecords`: writes audit records of prepared calls from templates, byte for byte as `CallTrail` writes them."""
+"""`PreparedRecords`: audit records of prepared calls (the fast path) from templates, byte for byte as `CallTrail` writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`AuditSearch`: audit records by any facts and time, in pages; counts over time, top values, a trace, one record with hash verified.
+"""`AuditSearch`: pages of audit records by agent, tool, rule, time, …; counts over time, top values, a trace, one record, hash verified.
 
 It follows the trail with an index in memory (`search_index.py`): the newest part at once, older parts when a search comes there or
 `fill` asks for them. What a search could not look at in its time it says, and the next one goes on from there. For any thread.

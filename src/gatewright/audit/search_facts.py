@@ -1,4 +1,4 @@
-"""Reads out of one audit record what searches know it by: time, number, and the values of `FACTS`; whether it fits a search."""
+"""Extracts time, number and searchable values (`FACTS`: agent, tool, rule, …) from an audit record's JSON; tells if it matches a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bitmap index in memory of up to 4,096 audit records: finds by agent, tool, outcome, rule, …; counts by value and time slice.
+"""`Block`: bitmap index of 4,096 consecutive audit records, one of many in memory: finds by agent, tool, rule, …; counts by value and time.
 
 Theory. A search in an index of SQLite is quick where the first column is known, and reads everything where it is not; and a histogram
 over time has to look at every record that fits. A bitmap for each value answers both with a few operations on integers of 4,096 bits,

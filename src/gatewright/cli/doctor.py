@@ -1,4 +1,4 @@
-"""`gatewright doctor`: checks the installation and starts each server; cause and fix, `--fix`; `examined`: checks beside a gateway."""
+"""`gatewright doctor`: checks the installation, starts each server, prints cause and fix; `examined`: the checks for a running gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolves a command's server or tool name (`files/read`) by config, pins or running gateway; spells it as lists do; suggests similar.
+"""Resolves a command's server or tool name by configuration, pins or running gateway; `spelled`: its name in lists; suggests similar ones.
 
 A tool is called as lists show it (`files__read`), or `SERVER/TOOL`, or `SERVER.TOOL`, in every command alike. A gateway that runs
 knows which tools there are, and is asked; without one the configuration says which servers there are, and no more.

@@ -1,4 +1,4 @@
-"""Settings of `[builtin]`: the tools shipped with the gateway."""
+"""Settings of `[builtin]`: the shipped tool `directory_list`, and the folders that it may list."""
 
 from __future__ import annotations
 

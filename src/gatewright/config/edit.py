@@ -1,4 +1,4 @@
-"""Edits servers, grants and tool settings in `mgp.toml` under a lock: atomically, only if it loads; an accepted file stays accepted.
+"""Edits servers, grants, tool settings in `mgp.toml` under a lock: atomic, only if the result loads; renews the file's acceptance.
 
     with editing(path) as file:
         add_servers(file, [{"id": "files", "command": "npx", "args": ["-y", "…"]}])

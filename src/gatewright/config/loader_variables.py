@@ -1,4 +1,4 @@
-"""Which environment variables, by name, load code (`LD_PRELOAD`), route traffic or are the gateway's own; those that `env A=b …` sets."""
+"""Classifies environment variables by name: load code (`LD_PRELOAD`), route traffic, are the gateway's; names set by `env A=b …`."""
 
 from __future__ import annotations
 

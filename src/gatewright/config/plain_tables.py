@@ -1,4 +1,4 @@
-"""`PlainTables`: base class of the tables of `mgp.toml` that are used as written, shared by the file shape and by `Settings`."""
+"""`PlainTables`: base struct of `FileTable` and `Settings` with those tables of `mgp.toml` that need no conversion (`[limits]`, `[audit]`, …)."""
 
 from __future__ import annotations
 

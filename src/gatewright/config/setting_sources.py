@@ -1,4 +1,4 @@
-"""Resolves `${VAR}`, `${secret:NAME}` in a setting when it is used, not at load; the folder that its relative paths start from."""
+"""Expands `${VAR}`, `${secret:NAME}` in a setting at each use, not at load; `folder_of`: base folder of its relative paths."""
 
 from __future__ import annotations
 

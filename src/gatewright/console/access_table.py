@@ -1,4 +1,4 @@
-"""`AccessTable`: present access as a grid of agents by tools: each cell's decision and its source, every grant behind it, gates' verdicts."""
+"""`AccessTable`: which agent may use which tool, as a grid: each cell's decision and its source, every grant behind it, gates' verdicts."""
 
 from __future__ import annotations
 

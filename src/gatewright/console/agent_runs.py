@@ -1,4 +1,4 @@
-"""`AgentRuns`: runs of agents: sessions that are open and those of the newest calls; one run as a timeline from the record; ending a session.
+"""`AgentRuns`: agents' sessions, open or seen in the newest calls, as a list; one as a timeline of audit records; ends a session.
 
 A run is a session, or all that an agent calls where its endpoint knows no sessions (MCP 2026-07-28). A session is named by the beginning
 of its id, as everywhere.

@@ -1,4 +1,4 @@
-"""`gate_words`: verdict of each gate of the policy on one call, in order and in a few words, from the facts that the gates recorded.
+"""`gate_words`: a short text for each gate's verdict on one call, in gate order, made from the facts that the gates recorded.
 
 Nothing is asked of a gate again: where it wrote nothing down, it let the call pass.
 """

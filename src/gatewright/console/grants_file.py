@@ -1,4 +1,4 @@
-"""`GrantsFile`: removes `[[grants]]` from `mgp.toml`, writes them back, file by file; `members`: a grant's content without its position."""
+"""`GrantsFile`: adds or removes `[[grants]]` in each `mgp.toml` file, audited, and reverts that; `members`: a grant without its position."""
 
 from __future__ import annotations
 

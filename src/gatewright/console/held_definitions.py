@@ -1,4 +1,4 @@
-"""Operations of the console's API about tool definitions that are held back (pins): list, difference, accept what was shown, refuse it."""
+"""Console API operations on tool definitions held back by pins: list them, show the diff, accept the version shown, refuse it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Console types for MCP hosts: consent by digest of a diff, import source, page of hosts; `HOSTS`, their list with columns and filter."""
+"""Console types for MCP hosts: connect and import requests that confirm a shown diff by its digest; page of hosts and its table `HOSTS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Recent`: the newest audit records, in memory, as they are written; tells the change feed which console topics they touch."""
+"""`Recent`: buffer of the newest audit records in memory; tells the change feed which console topics each of them affects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RecentCalls`: the newest calls among the newest audit records, a row a call, filtered, sorted, paged; one call with both records."""
+"""`RecentCalls`: table of the newest calls, from audit records in memory: filtered, sorted, paged; the last audit record of one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RunningCalls`: calls that have not ended: who, tool, server, since when, what they wait for; one of them ended by a person, with a reason."""
+"""`RunningCalls`: calls in flight: caller, tool, server, start, what each waits for; an operator stops one, with a reason."""
 
 from __future__ import annotations
 

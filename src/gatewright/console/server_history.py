@@ -1,4 +1,4 @@
-"""A tool server's history from audit records and its states since the gateway started: as a sorted list, and as time spans by state."""
+"""A tool server's history, from audit records and its states since the gateway started: sorted list, and time spans by state for a chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search among tools for the console: what an agent with nothing in its context yet would be given, with scores, reasons, tokens, budget."""
+"""`ToolSearch`: tool search as an agent with an empty context would see it: hits with scores and reasons, tokens, budget."""
 
 from __future__ import annotations
 

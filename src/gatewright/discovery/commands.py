@@ -1,4 +1,4 @@
-"""`gatewright tool search` (offline over files too), `tool tokens` (context cost by server), `tool index` (what search has of a tool)."""
+"""`gatewright tool search` (also offline, from files), `tool tokens` (context cost by server), `tool index` (one tool's index entry)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators' methods: context tokens of each server's tools, and what tool search would save; the search index entry of one tool.
+"""Operators' methods `gatewright/tools/tokens` (context tokens by server, and with tool search) and `gatewright/tools/index` (one entry).
 
 What a server costs are the tokens of the definitions of its tools, as a host puts them into a model's context that lists them all.
 What search costs instead are the gateway's own three tools, the pinned tools of the agent that has most of them pinned, and one

@@ -1,4 +1,4 @@
-"""Second ranking pass of tool search: each query word against a tool's best word (late interaction); tool names spelled out in the query.
+"""Reranks tool search: best match of each query word among a tool's words (late interaction), and tool names that the query spells out.
 
 A sum of a tool's words hides one word that fits among many that do not; here each word of the query looks for its own best (Khattab and
 Zaharia, 2020, with static vectors). For the few tools that the stages before found best.

@@ -1,4 +1,4 @@
-"""`Kept`: the built tool index as data to write and read (servers, postings, vectors), its consistency check, a digest of a server's tools."""
+"""`Kept`: serializable form of the tool index (servers, postings, vectors), with a consistency check; digest of a server's tools."""
 
 from __future__ import annotations
 

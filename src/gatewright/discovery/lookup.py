@@ -1,4 +1,4 @@
-"""`Lookup`: which tools of a profile a caller may use, which of them lists show (`expose`, pins), how they are described, their tokens.
+"""`Lookup`: tools of a profile that a caller may use, whether lists show each (`expose`, pins), its description (MGP §16.5) and tokens.
 
 A tool exists for a caller where the catalogue in force lets it see it. One whose permissions it does not hold is left out, unless
 the policy is that an operator decides on permissions: then it is there, and marked `pending_approval`.

@@ -1,4 +1,4 @@
-"""`Meanings`: vectors that a stronger embedder made of tools, by slot of the index; which tools have one; what text is embedded of a tool."""
+"""`Meanings`: tool vectors from the configured embedder, by slot of the index; the text of a tool that is embedded, and its digest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Analysis of tools and queries: BM25F impacts of a tool's fields, a query's terms, concepts, clauses and vectors."""
+"""Analyses tools (BM25F impacts, name trigrams, vector) and queries (weighted terms, concepts, clause vectors) for tool search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks tools against a query by BM25 over name, categories and description; the index is made for each query, in slices.
+"""BM25 ranking for the search members of `tools/list` (not `ToolIndex`): name, categories, description; indexed for each query, in slices.
 
 Theory: Okapi BM25 (Robertson and Zaragoza, 2009) with one field, in which a word of the name counts four
 times and one of a category twice; a word that begins with a wanted one counts half, so that `dir` finds

@@ -1,4 +1,4 @@
-"""`Views`: remembers which slots of the tool index each of the latest callers may see; asks only about new tools, in slices."""
+"""`Views`: caches which slots of the tool index each recent caller may see; checks only slots that were not checked, in slices."""
 
 from __future__ import annotations
 

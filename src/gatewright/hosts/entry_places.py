@@ -1,4 +1,4 @@
-"""Finds the server entries in a host's document by its keys, with their project, placeholders and off switches.
+"""Finds the server entries in a parsed host document, each with its project and placeholder syntax; tells if the host disabled it.
 
 One document may have several places: `~/.claude.json` has servers of the user and of each project.
 """

@@ -1,4 +1,4 @@
-"""`Rights` of a caller from claims of key, configuration and token: tools, permissions, risk, resources, registry; step-up scopes.
+"""`Rights`: what a caller's key, configuration and token together allow: tools, permissions, risk, resources, registry; step-up scopes.
 
 Theory: a key, the configuration and a token may each say something of a caller (`UserContext`). Where one of
 them names tools, those are all the tools there are for it; where several do, a tool has to be named by each.

@@ -1,4 +1,4 @@
-"""Computes a tool definition's canonical JSON and SHA-256 digest, and its signs of tool poisoning, for pins."""
+"""`read_definition`: a tool definition's canonical JSON, its SHA-256 digest, and why it looks like tool poisoning; for pins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads signals of tool poisoning from `phrases.toml` (patterns of a text) and `speech.toml` (groups of words of a sentence).
+"""Loads signals of tool poisoning: phrase patterns (`phrases.toml`), word groups per sentence (`speech.toml`), `results.toml` for results.
 
 Results of tools have signals of their own, in `results.toml`, which also says what of the other two files counts there, and for how
 much. The files say how they are written. Each signal has an id, points, and texts in which a test looks for it. What is loaded is

@@ -1,4 +1,4 @@
-"""Finds signals of tool poisoning in the texts of one definition: reads sentences, groups of words in them, and phrases.
+"""Matches signals of tool poisoning in texts of tool definitions and results: by phrases, and by word groups that meet in one sentence.
 
 What the definition itself declares is not counted: a tool with a parameter `password` may speak of the password. Which language a
 sentence is in does not matter: groups have words of many, and stand in it in any order.

@@ -1,4 +1,4 @@
-"""Filter `redact`: replaces secrets in results, errors and messages, or drops them; holds chunk tails, caches lists, offloads long texts.
+"""Filter `redact`: removes secrets from results, errors, notifications; buffers chunk ends, caches lists, sends long texts to workers.
 
 A result in which nothing is found stays the bytes that came. One in which something was found says so (`redaction/report.py`).
 """

@@ -1,4 +1,4 @@
-"""`StreamedText`: cleans results that are streamed in chunks (MGP §12.4): short ones at once, long ones in pieces, dense ones in workers."""
+"""`StreamedText`: redacts results streamed in chunks (MGP §12.4): short at once, long in pieces, those with many candidates in workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateway in a room: a `Duplex` per member carries its MCP requests through all gates; posts queued dry runs of proposals.
+"""The gateway as a room participant: serves members' MCP requests through all gates; posts the gates' dry-run verdict on each proposal.
 
 What a participant asks of it enters the kernel as from any other endpoint, with the participant as the caller: the same
 gates, filters and record. It is asked through MCP, so each participant who asks has a host of its own here, over a pipe

@@ -1,4 +1,4 @@
-"""Validates large arguments and results against schemas in workers: `Fits` sends the work, `checked` and `fitted` do it, with cached schemas."""
+"""Validates large arguments and results in worker processes: `Fits` sends the jobs; `checked` and `fitted` run in the worker."""
 
 from __future__ import annotations
 

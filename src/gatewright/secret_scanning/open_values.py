@@ -1,4 +1,4 @@
-"""`open_value`: finds a quoted value at the end of a chunk that the next chunk may continue or name as a secret, to hold it back."""
+"""`open_value`: start of a quoted value at a chunk's end which the next chunk may show to be a secret, so that it is held back."""
 
 from __future__ import annotations
 

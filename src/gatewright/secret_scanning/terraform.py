@@ -1,4 +1,4 @@
-"""Finds secrets in Terraform files: the default of a variable that is named as a secret is, in a block of its own."""
+"""Finds secrets in Terraform files: the `default` value of a `variable` block whose name is that of a secret."""
 
 from __future__ import annotations
 

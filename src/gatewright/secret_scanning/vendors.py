@@ -1,4 +1,4 @@
-"""Tables for secret scanning: vendors whose keys have no recognizable form, and tools beside whose names a hash is no key."""
+"""Tables for secret scanning: vendors whose keys have no fixed form; tools (git, npm, …) beside whose names a hash is not a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forwards a client's notifications and root changes to a server on its session's connection, and names that connection for tasks."""
+"""Forwards a client's notifications and `roots/list_changed` to a server on its session's connection; `connection_of`: that one's key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filter `links`: rewrites ambiguous resource URIs in results and events to qualified form; has the catalogue remember others per caller.
+"""Filter `links`: rewrites ambiguous resource URIs in results and events to qualified form; the others are remembered for each caller.
 
 MCP names resources in results by `resource_link` and embedded `resource` content, in tool results (structured ones
 included), prompts and chunks of a stream, and by `contents` of what was read. With several servers a URI alone

@@ -1,4 +1,4 @@
-"""Decides by a server's state whether a call goes on waiting for its connection; else the failure: why, and when to retry."""
+"""Decides by a server's state if a call keeps waiting for its connection; `hopeless`: the failure if not, with reason and retry delay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ServerLife`: audits and tells one server's state changes; drains it on request, when idle, when it drains itself; refuses calls then."""
+"""`ServerLife`: one server's state changes: audits, announces them; drains it on request, idleness or its own notice; refuses calls then."""
 
 from __future__ import annotations
 

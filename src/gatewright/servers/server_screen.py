@@ -1,4 +1,4 @@
-"""`Screen`: takes gateway-only text and `_meta` out of what a server sends; judges its questions; binds elicitations and `requestState`.
+"""`Screen`: strips gateway-only members from a server's results, errors, events; applies `elicitation`; binds `elicitationId`, `requestState`.
 
 A server's words reach callers as the result of a call, as an error, as an event or a question while the call runs, and outside
 any call. In each it could write what only the gateway writes: that an operator has to approve, that a secret was taken out, whom

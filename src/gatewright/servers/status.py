@@ -1,4 +1,4 @@
-"""`Status` of a server for operators; `Told`: callbacks for what it lists, notifies and audits, and for permits, tasks and sessions."""
+"""`Status`: a server's state for operators; `Told`: callbacks of one server (lists, notifications, audit, permissions, tasks, sessions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`StraightLine`: writes prepared calls to a stdio server's open pipe; awaits, for the pipeline, those that turned unusual."""
+"""`StraightLine`: fast path to a stdio server: writes prepared calls to its pipe, hands unusual ones to the pipeline; when it may be taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`WishCounts`: limits each caller's resource subscriptions at one server; tracks its sessions and listen requests, carried over on reload.
+"""`WishCounts`: limit on each caller's resource subscriptions at one server, counted by session and `listen` request; survives reloads.
 
 Callers without a name are told apart by their sessions, which share one room: the more of them there are the less has each, and
 whoever has most is the first to get no more.

@@ -1,4 +1,4 @@
-"""Finds the subscription that `resources/unsubscribe` ends; when a server grants a URI, ends the caller's older subscription at other servers.
+"""Finds the server and URI that `resources/unsubscribe` ends; after a new grant, ends the caller's older one under the same URI.
 
 Lists change, and servers come that claim a URI as well: a name may lead elsewhere by the time its caller unsubscribes. What
 ends is the resource that was granted under the name, and under one name a caller hears of one resource, the last that was

@@ -1,4 +1,4 @@
-"""Names server connections, and translates task ids between a server and its callers (`mcp.client.related_tasks.Book`)."""
+"""`TaskNames`: translates task ids between a server connection and its callers; `connection_name`: the key of a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads `destructiveHint` and `openWorldHint` in a tool definition outside schemas and texts, in any spelling; all but `false`/`null` is true.
+"""Reads `destructiveHint`, `openWorldHint` in a tool definition, wherever and however spelled; any value but `false`, `null` counts as true.
 
 Theory: annotations are the words of a server that nobody vouched for. Such words may tighten and never loosen: a `true` counts
 wherever it stands (`annotations`, `_meta`, the `security` block of MGP, the definition itself) and however its name is spelled,

@@ -1,4 +1,4 @@
-"""Finds and replaces resource URIs of large results in worker processes: `UriReaders` sends the work, `names` and `shows` do it."""
+"""Finds and replaces resource URIs of large results in workers: `UriReaders` sends the jobs; `names` and `shows` run in the worker."""
 
 from __future__ import annotations
 

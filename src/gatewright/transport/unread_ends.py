@@ -1,4 +1,4 @@
-"""`UnreadEnds`: aborts server connections that cannot finish closing because the client does not read what is left to send.
+"""`UnreadEnds`: aborts closing server-side connections whose client does not read the rest of what was sent.
 
 `transport.close()` first writes out what waits, for as long as that takes: a client that reads nothing, and for whom less waits than
 the slow-reader rule is about, would keep its connection, a descriptor and its place among the connections for ever. For whom more

@@ -1,4 +1,4 @@
-"""`code_safety` rules for calls: look-ups by name, classes made at run time, format strings, code loaders; at `readonly` writes."""
+"""`code_safety` rules for calls: `getattr` and the like, classes made at run time, format strings, code loaders; writes at `readonly`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`code_safety` rules only at `strict` and `readonly`: files, dunder and private members, classes, format strings, environment.
+"""`code_safety` rules of `strict` and `readonly`: refuses files, unlisted dunder and private members, unsafe classes, formats, environment.
 
 At these levels what passes is listed. So no file is opened, a special member is one of a few, and a private one belongs to the program.
 """

@@ -1,4 +1,4 @@
-"""Resolves names in pandas and numpy code where certain: imports, functions, classes, builtins, constants; nodes that only name types."""
+"""What names in pandas and numpy code certainly stand for: import, function, class, builtin, constant; `mentioned`: nodes naming types."""
 
 from __future__ import annotations
 

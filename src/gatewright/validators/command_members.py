@@ -1,4 +1,4 @@
-"""Finds command lines in a call's arguments: members called `command`, `argv` and the like, and the arguments beside one that continue it.
+"""Finds command lines in a call's arguments: members such as `command` or `argv`, joined with sibling members that hold further words.
 
 A program in one member and its words in another are one command to the tool, and mean what they mean together: `find` reads, and
 `-delete` is a word.

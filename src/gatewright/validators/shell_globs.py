@@ -1,4 +1,4 @@
-"""Matches file names against shell globs (`*`, `?`, `[…]`) in bounded time and without regular expressions: strangers write them.
+"""Which names a shell glob (`*`, `?`, `[…]`) may match, in bounded time, without regular expressions: callers write the globs.
 
 Shells differ in what a class may hold (`[^a]`, `[[:alpha:]]`): what is no plain list of letters, nor all but these, stands for any of them.
 """

@@ -1,4 +1,4 @@
-"""Reads loops of a shell line (`for x in a b`, `while read x`), and variables that it sets to a plain text and then names.
+"""Parses `for` and `while read` loops of a shell line (variable, values, body) and constant assignments; refuses any other loop.
 
 What a loop goes through is on the line, or comes from its input, which nobody has seen. A variable is known where it is set once, by what runs
 in any case before it is named; where it may not have been set, it would be whatever the environment has.

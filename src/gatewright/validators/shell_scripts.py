@@ -1,4 +1,4 @@
-"""Judges `sed` and `awk` scripts: only those that transform text pass, none that run programs or write files.
+"""Parses `sed` and `awk` scripts, token by token; refuses those that run programs or write files. Endless loops: `shell/scripts.py`.
 
 Both are read token by token. `sed` is a list of one-letter commands, of which those that run (`e`),
 write (`w`, `W`, the flags `e` and `w` of `s`) or cannot be read are refused. `awk` runs and writes

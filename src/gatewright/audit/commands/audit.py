@@ -1,4 +1,4 @@
-"""`gatewright audit`: `tail`, `query`, `show`, `verify` (gateway running or not), `export`; `accept`: keep a state that does not match."""
+"""`gatewright audit`: `tail`, `query`, `show`, `verify` (gateway running or not), `export`; `accept`: goes on with a rolled-back state."""
 
 from __future__ import annotations
 

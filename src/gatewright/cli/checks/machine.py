@@ -1,4 +1,4 @@
-"""`gatewright doctor` checks: configuration loads; Python extras and servers' programs are there; clock is not before install or last record."""
+"""`gatewright doctor` checks: configuration loads; Python extras, servers' programs exist; clock not before install or last audit record."""
 
 from __future__ import annotations
 

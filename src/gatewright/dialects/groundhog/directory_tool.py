@@ -1,4 +1,4 @@
-"""Shipped tool `directory_list`: runs in a thread pool, or in a confined child process for a registration's sandbox level and memory limit."""
+"""Shipped tool `directory_list`: runs in a thread, or in a confined child process where a registration sets sandbox level or memory limit."""
 
 from __future__ import annotations
 

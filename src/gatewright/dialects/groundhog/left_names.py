@@ -1,4 +1,4 @@
-"""`LeftNames`: reserves names of registered tools for disconnected owners; when full, evicts the oldest of the owner with the most.
+"""`LeftNames`: keeps tool names reserved for owners that disconnected; when full, evicts the oldest name of the owner with the most names.
 
 One that leaves ten thousand names costs a step for each: who left most is known without counting.
 """

@@ -1,4 +1,4 @@
-"""`ServedHosts`: `connect`, `disconnect` and `import` as the running gateway's console offers them: shown first, then exactly that is done."""
+"""`ServedHosts`: `connect`, `disconnect`, `import` for the running gateway's console: preview with a digest, then applies exactly that."""
 
 from __future__ import annotations
 

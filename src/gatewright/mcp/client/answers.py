@@ -1,4 +1,4 @@
-"""Reads tool servers' responses into outcomes (large ones in slices) and notification params; puts all `inputRequests` to the caller."""
+"""Parses tool servers' responses into outcomes (large ones in slices), and notification params; asks the caller all `inputRequests`."""
 
 from __future__ import annotations
 

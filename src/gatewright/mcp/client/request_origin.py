@@ -1,4 +1,4 @@
-"""Finds the call that a server's request belongs to: `RequestOrigin` rules calls out; `Absent`: given-up calls, tasks it may mean."""
+"""Attributes a server's request to a call by elimination (`RequestOrigin`); `Absent`: callers it may mean without a call in flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translates params, results, errors between legacy MCP and 2026-07-28, `input_required` too; seals `requestState`; `listen` replies.
+"""Translates params, results, errors, `input_required` between legacy MCP and 2026-07-28; encrypts `requestState`; replies to `listen`.
 
 Legacy revisions open with a handshake and let the server put requests to its client in the middle of
 a call. The modern revision (2026-07-28) carries everything in each request, and a server that needs

@@ -1,4 +1,4 @@
-"""`OpenCall`: sends one streaming call's chunks (MGP §12): numbered, merged for slow readers, kept for cancellation; MGP progress as MCP's.
+"""`OpenCall`: numbered chunks of one streaming call (MGP §12), merged for slow readers; partial result on cancel; MGP progress as MCP's.
 
 It stands behind all filters: so what is counted, kept for a cancellation and sent is the same, and clean. A client that reads slowly
 gets fewer, longer chunks; where that is not enough, text is left out and `notifications/mgp.stream.gap` says so: between chunk

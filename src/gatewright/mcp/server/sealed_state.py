@@ -1,4 +1,4 @@
-"""`requestState` of `input_required` answers (MCP 2026-07-28): seals the handle of a pending input, and a state that a modern server gave out."""
+"""`requestState` of `input_required` (MCP 2026-07-28): seals the handle of a pending request, and a modern server's own state."""
 
 from __future__ import annotations
 

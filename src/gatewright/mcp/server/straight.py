@@ -1,4 +1,4 @@
-"""`StraightWay`: serves prepared `tools/call` over HTTP without a task, from body to server pipe and back; leaves others to the pipeline.
+"""`StraightWay`: fast path of prepared `tools/call` over HTTP, without a task, from body to server pipe; others take the pipeline.
 
 No task, future or coroutine while nobody has to wait. A call that is not prepared, or in any way unusual, is left to the walk before anything
 was done. One to which something unusual happens later becomes an ordinary call (`StraightCall.promote`): a task goes on with

@@ -1,4 +1,4 @@
-"""Groundhog requests (invoke, list, register, session) parsed into typed messages; `About`: tool facts MCP has no place for; error codes.
+"""Parses Groundhog requests (invoke, list, register, session); error codes; `About`: tool metadata that MCP has no member for.
 
 Only shapes are judged here. Whether a user, a session or a permission that a request claims is really the
 caller's is never taken from it (decisions C-17 and C-47): `Claims` is what somebody says of himself.

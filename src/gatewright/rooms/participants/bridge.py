@@ -1,4 +1,4 @@
-"""`ServerSeat`, `HostSeat`: bridge MCP pipes into a room: a server as participant; a participant as a host's server, with proposals.
+"""Bridges MCP pipes into a room: `ServerSeat` seats a server; `HostSeat` shows a host one participant as a server, using proposals.
 
 `ServerSeat` lets everybody in the room use one server: each request gets an id of its own on the pipe, and what the server asks
 goes to who called, where that can be told. `HostSeat` is the other way round: to its host one participant of the room looks

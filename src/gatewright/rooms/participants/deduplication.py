@@ -1,4 +1,4 @@
-"""`Once`: remembers each sender's recent requests so that none runs twice; refuses a request whose proposal is decided or says something else.
+"""`Once`: detects repeats of a sender's request, so that none runs twice; refuses one that differs from its proposal or is too late.
 
 A client that lost its connection sends a message again, and two people may fulfil a proposal in the same moment. What was proposed is
 one operation, so whoever comes second is told who was first; a message that is said again is answered by its first answer, and by an error once that is given.

@@ -1,4 +1,4 @@
-"""The file system of an isolated child as options of bubblewrap: system programs, its own interpreter and script, named folders, tmpfs.
+"""bubblewrap mount options of an isolated child: system, its interpreter, script, named folders, tmpfs, kept home; masks hidden files.
 
 Nothing else of the machine is there. The child's program is followed as the system follows it, through symbolic links and `#!`
 lines, and the folders of what is found on the way are bound, with the environment (venv, pyenv, nvm) that a folder belongs to.

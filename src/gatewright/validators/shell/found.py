@@ -1,4 +1,4 @@
-"""Decides whether the tests of a `find` select files by name; without that, deleting what it finds would empty a folder."""
+"""`chooses`: whether a `find` expression selects files by name, in every alternative; without it `-delete` could empty a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classifies arguments on a shell line: build goals that publish or delete, values that lead outside, git settings that are harmless.
+"""Classifies arguments on a shell line: build targets that publish or delete, values with an outside path, harmless git settings.
 
 A goal of a build tool that publishes, deletes what is kept or runs what is not the project's is refused by its name, where the tool and not
 the project says what it does.

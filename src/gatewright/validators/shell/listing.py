@@ -1,4 +1,4 @@
-"""Finds whose file names a shell command hands to another (`find … | xargs`, `$(git ls-files)`); None where it prints anything else.
+"""Folders whose file names a command's output hands to another command (`find … | xargs`, `$(git ls-files)`); None for other output.
 
 What is listed lies below folders that the listing names; what prints anything but names of files lists what nobody has seen.
 """

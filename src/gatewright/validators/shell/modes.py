@@ -1,4 +1,4 @@
-"""Shell lines under validator `readonly` and mode `deny-list` of `sandbox`: how commands are read, and which of their effects pass.
+"""Shell lines under validator `readonly` and mode `deny-list` of `sandbox`: reads the commands by the table, judges their effects.
 
 `readonly` lets pass what reads, whatever it reads, and asks others for what they show. `deny-list` refuses what is known for harm: programs that
 run, end or open something by nature, and of the programs of the table what runs others, leads elsewhere or touches the host; it lets pass

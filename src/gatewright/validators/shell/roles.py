@@ -1,4 +1,4 @@
-"""Sets of program names for the shell policy: those that replace files, run tests, show services' environments, or keep file contents."""
+"""Sets of program names for the shell policy: overwrite files, run tests, show services' environments, copy or move without editing."""
 
 __all__ = ["KEEPING", "REPLACING", "SERVING", "TESTING"]
 

@@ -1,4 +1,4 @@
-"""`Said`: what the shell policy knows when it judges an effect: capabilities granted, and what the line made, fetched or typed so far."""
+"""`Said`: a shell line's state for the policy: granted capabilities, and what its earlier commands made, fetched or typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds what scripts of sed, awk, jq and yq need beyond transforming text: endless loops, the environment, modules, files.
+"""Capabilities that sed, awk, jq, yq scripts need: `endless` (a loop not plainly bounded), `environment`; refuses modules and files.
 
 Whether a loop ends nobody can say in general; what is plainly bounded passes, and all else needs the capability `endless`.
 """

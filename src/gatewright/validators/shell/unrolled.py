@@ -1,4 +1,4 @@
-"""Reads a pipeline of a shell loop once for each word that the line gives its variable: `for x in a b; do ls $x; done` as `ls a` and `ls b`.
+"""Expands a pipeline in a shell loop once for each value of its variable: `for x in a b; do ls $x; done` as `ls a` and `ls b`.
 
 What a word does is not known before it stands where the shell puts it: it may be a subcommand, a host, a script, or be several words.
 """
