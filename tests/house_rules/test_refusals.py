@@ -87,8 +87,8 @@ ELSEWHERE = {
     "dialects/groundhog/registrations.py:run:upstream_unavailable": "whoever offers the tool connects again",
     "access/methods.py:_refused:permission_denied": "its two callers name one",
     "servers/dispatch.py:__call__:upstream_unavailable": "the server was taken out while the call was on its way",
-    "servers/prospects.py:hopeless:": "it passes with time: the server is being started",
-    "servers/prospects.py:explained:upstream_unavailable": "the problem itself says what to do",
+    "servers/connection_wait.py:hopeless:": "it passes with time: the server is being started",
+    "servers/connection_wait.py:explained:upstream_unavailable": "the problem itself says what to do",
     "servers/relisting.py:_again:restarting": "it passes with time",
     # The reason is not written where the refusal is made, and is one that the request itself earns.
     "dialects/rest/endpoint.py:refuse:": "a request that cannot be read",

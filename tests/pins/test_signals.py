@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from gatewright.pins.poisoning import HELD_AT
+from gatewright.pins.signal_matching import Said, findings
 from gatewright.pins.signals import DYNAMIC, Signal, any_of, compiled, load
-from gatewright.pins.speech import Said, findings
 
 
 def _all() -> list[Signal]:

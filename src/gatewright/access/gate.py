@@ -28,7 +28,7 @@ from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_many
 from gatewright.access.touched import Known, looked_through, touched
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
-from gatewright.identity.claims import rights_of, runs_programs
+from gatewright.identity.rights import rights_of, runs_programs
 from gatewright.mcp.wire.permissions import INVOKE, LIST_ALL, REGISTRY_READ, REGISTRY_WRITE
 from gatewright.schemas.json_strings import outweighs
 from gatewright.schemas.objection import Validator

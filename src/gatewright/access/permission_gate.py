@@ -18,7 +18,7 @@ from functools import partial
 from gatewright.access.grants import EVERYBODY, Grants
 from gatewright.call import Back, Call, Caller, Refusal, Tool
 from gatewright.command_text import to_type
-from gatewright.identity.claims import rights_of
+from gatewright.identity.rights import rights_of
 from gatewright.mcp.wire.permissions import STANDARD, Value
 from gatewright.servers.definition_digest import definition_digest
 from gatewright.standing import Standing

@@ -7,7 +7,7 @@ from typing import Any
 
 from gatewright.call import Call, Refusal
 from gatewright.command_text import to_type
-from gatewright.identity.claims import rights_of
+from gatewright.identity.rights import rights_of
 from gatewright.mcp.wire.permissions import ggen_permission
 
 __all__ = ["BY_CALLER", "GATE", "lacks", "outside", "server_lacks", "too_many", "too_risky"]

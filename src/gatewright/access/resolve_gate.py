@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from gatewright.access.grants import no_grant
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
-from gatewright.identity.claims import rights_of
+from gatewright.identity.rights import rights_of
 from gatewright.schemas.nearest import NAME_CHARS, closest
 from gatewright.standing import Standing
 

@@ -15,7 +15,7 @@ from gatewright.call import KERNEL, Call, Caller, Target, Tool
 from gatewright.config import Settings
 from gatewright.discovery.catalogue_index import tool_id
 from gatewright.discovery.tokens import count
-from gatewright.identity.claims import administers
+from gatewright.identity.rights import administers
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.names import is_meta, meta_tool

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal
-from gatewright.identity.claims import described, rights_of
+from gatewright.identity.rights import described, rights_of
 from gatewright.mcp.server.server_context import Standing
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.permissions import ggen_permission

@@ -11,7 +11,7 @@ import msgspec
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.command_text import to_type
-from gatewright.identity.claims import administers
+from gatewright.identity.rights import administers
 from gatewright.kernel import Kernel
 from gatewright.lifecycle.gate import GatewayDrain
 from gatewright.lifecycle.health import Asked, Health, Status, bounded

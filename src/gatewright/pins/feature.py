@@ -17,7 +17,7 @@ from gatewright.pins.pinning import pinning_of
 from gatewright.pins.result_filter import Injection
 from gatewright.pins.result_levels import levels_of
 from gatewright.pins.result_reading import prepare as prepare_results
-from gatewright.pins.speech import prepare
+from gatewright.pins.signal_matching import prepare
 from gatewright.servers.listing import EMPTY
 from gatewright.servers.supervisor_dependencies import ServerSide
 

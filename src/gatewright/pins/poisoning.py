@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any
 
 from gatewright.patterns import IGNORECASE, Pattern, words_of
-from gatewright.pins.speech import Finding, Said, findings
+from gatewright.pins.signal_matching import Finding, Said, findings
 from gatewright.pins.spoken_forms import other_forms
 from gatewright.schemas.lookalikes import seen
 from gatewright.secret_scanning.invisible import hidden

@@ -15,7 +15,7 @@ import msgspec
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.patterns import ASCII, Pattern, words_of
-from gatewright.pins.speech import Said, compile_all, findings, plain, unsaid
+from gatewright.pins.signal_matching import Said, compile_all, findings, plain, unsaid
 from gatewright.pins.spoken_forms import other_forms
 from gatewright.secret_scanning import without_secrets
 from gatewright.secret_scanning.invisible import visible

@@ -9,7 +9,7 @@ from gatewright.call import Call, Caller, Failure, Refusal, Who
 from gatewright.command_text import to_type
 from gatewright.config import Server, Settings
 from gatewright.config.reserved_server_ids import taken_for
-from gatewright.identity.claims import administers
+from gatewright.identity.rights import administers
 from gatewright.mcp.wire.permissions import REGISTRY_WRITE
 from gatewright.registration.registered import Registered, runs_script
 from gatewright.registration.request import Wanted

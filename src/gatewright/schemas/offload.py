@@ -12,10 +12,10 @@ from gatewright.call import Call, Refusal
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.spellings import misread
 from gatewright.schemas.graph import UnusableSchema
-from gatewright.schemas.messages import MOST, misfits
 from gatewright.schemas.objection import Objection
 from gatewright.schemas.output_filter import JUDGED
 from gatewright.schemas.schema import CompiledSchema, compile_schema
+from gatewright.schemas.violation_details import MOST, misfits
 from gatewright.transport.worker_requests import Answered, of_arguments, ordered
 from gatewright.transport.workers import Busy, Overtime, Workers
 

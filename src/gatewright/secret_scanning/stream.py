@@ -14,10 +14,10 @@ from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.invisible import AHEAD, open_end, visible
 from gatewright.secret_scanning.json_text import Mark
-from gatewright.secret_scanning.open_values import VALUE, VALUE_NEAR, open_value
 from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
 from gatewright.secret_scanning.private_keys import goes_on
 from gatewright.secret_scanning.scanner import Scanner
+from gatewright.secret_scanning.unfinished_values import VALUE, VALUE_NEAR, open_value
 
 __all__ = ["TOO_DENSE", "Stream"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome
-from gatewright.identity.claims import administers
+from gatewright.identity.rights import administers
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue

@@ -15,9 +15,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from gatewright.call import Back, Failure
 from gatewright.command_text import to_type
 from gatewright.mcp.client.link import Link, ServerFailed
+from gatewright.servers.connection_wait import Wait, brief, explained, hopeless
 from gatewright.servers.draining import Drain, InFlight
 from gatewright.servers.permission_admission import NotPermitted
-from gatewright.servers.prospects import Wait, brief, explained, hopeless
 from gatewright.servers.restart_rule import RestartCounter
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.states import (

@@ -13,8 +13,8 @@ from gatewright.call import Failure
 from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.call_sender import Route
+from gatewright.servers.connection_wait import explained
 from gatewright.servers.draining import GONE_S, leaving, tasks_on
-from gatewright.servers.prospects import explained
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.spec import ServerSpec

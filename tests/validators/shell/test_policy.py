@@ -9,9 +9,9 @@ import pytest
 from gatewright.validators.sandbox import prepare
 from gatewright.validators.shell import policy
 from gatewright.validators.shell.effects import Effect
+from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell.policy import rule_of
-from gatewright.validators.shell.said import Said
 
 READING = Said(frozenset(), writes=False)
 WORKING = Said(frozenset({"network", "environment", "endless"}), writes=True)

@@ -6,8 +6,8 @@ import pytest
 
 from gatewright.validators.sandbox import Options, Sandbox
 from gatewright.validators.shell.effects import Effect
+from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.policy import JUDGES
-from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.table import data_files, entries_of
 from gatewright.validators.shell.watching import Seen, Watched, table_of
 

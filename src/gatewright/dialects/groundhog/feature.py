@@ -31,7 +31,7 @@ from gatewright.dialects.groundhog.tool_registry import Registry
 from gatewright.dialects.groundhog.types import Parts, Terms
 from gatewright.discovery.versions import ToolIds
 from gatewright.feature import Around, Feature, GatewayParts, Ground, Inside, Listener, Serving
-from gatewright.identity.claims import administers, described
+from gatewright.identity.rights import administers, described
 from gatewright.identity.sessions import rate_state
 from gatewright.kernel import Hooks
 from gatewright.listeners import Signal

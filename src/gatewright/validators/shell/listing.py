@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import NUMBERS, Effect, Listed
-from gatewright.validators.shell.found import chooses
+from gatewright.validators.shell.find_expression import chooses
 from gatewright.validators.shell.names import program_name
 from gatewright.validators.shell.places import Path, chooses_secrets
 from gatewright.validators.shell.table import table

@@ -14,6 +14,7 @@ from itertools import takewhile
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.effects import At, Effect, marked
 from gatewright.validators.shell.line import Line
+from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.names import (
     ALIASES,
     RUNNERS,
@@ -32,9 +33,8 @@ from gatewright.validators.shell.places import (
     resolve,
 )
 from gatewright.validators.shell.policy import JUDGES, Judge
+from gatewright.validators.shell.program_sets import KEEPING, SERVING, TESTING
 from gatewright.validators.shell.reading import Reader, arguments
-from gatewright.validators.shell.roles import KEEPING, SERVING, TESTING
-from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.table import Entry, table
 from gatewright.validators.shell.watching import Seen, Watched
 from gatewright.validators.shell.words import Refused

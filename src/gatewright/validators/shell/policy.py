@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gatewright.patterns import DOTALL, Pattern
+from gatewright.validators.shell.build_targets import is_git_setting, is_goal, leads_out, publishes
 from gatewright.validators.shell.effects import Effect
-from gatewright.validators.shell.goals import is_git_setting, is_goal, leads_out, publishes
+from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.places import (  # fmt: skip
     HERE,
     Path,
@@ -21,8 +22,7 @@ from gatewright.validators.shell.places import (  # fmt: skip
     place,
     resolve,
 )
-from gatewright.validators.shell.roles import REPLACING, SERVING, TESTING
-from gatewright.validators.shell.said import Said
+from gatewright.validators.shell.program_sets import REPLACING, SERVING, TESTING
 from gatewright.validators.shell.values import (
     is_harmless_variable,
     is_metadata,

@@ -9,7 +9,7 @@ from itertools import pairwise
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.call import Call, read_options
 from gatewright.validators.shell.effects import DASHED, MARK, NUMBERS, Listed, marked, paths_of
-from gatewright.validators.shell.found import chooses
+from gatewright.validators.shell.find_expression import chooses
 from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell.words import Option, Refused, given
 from gatewright.validators.shell_syntax import Word

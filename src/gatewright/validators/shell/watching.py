@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache, partial
 
 from gatewright.validators.shell.effects import Effect
+from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.policy import JUDGES, Judge
-from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.table import data_files, entries_of
 
 __all__ = ["Seen", "Watched", "table_of"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewright.validators.shell.roles import REPLACING, SERVING, TESTING
+from gatewright.validators.shell.program_sets import REPLACING, SERVING, TESTING
 from gatewright.validators.shell.table import table
 
 

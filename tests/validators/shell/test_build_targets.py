@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewright.validators.shell.goals import is_git_setting, is_goal, leads_out, publishes
+from gatewright.validators.shell.build_targets import is_git_setting, is_goal, leads_out, publishes
 
 
 @pytest.mark.parametrize("goal", ["deploy", "publish", "publishToMavenCentral", "release:perform", "exec:exec", "db:drop", "ecto.reset", "org.evil:plugin:1:run"])  # fmt: skip

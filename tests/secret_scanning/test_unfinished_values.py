@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.secret_scanning.open_values import open_value
+from gatewright.secret_scanning.unfinished_values import open_value
 
 
 @pytest.mark.parametrize("quote", ['"', "'", "`", '\\"'])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatewright.call import Caller, Security, Trust, UserContext
-from gatewright.identity.claims import administers, described, rights_of, runs_programs
+from gatewright.identity.rights import administers, described, rights_of, runs_programs
 from gatewright.mcp.wire.permissions import INVOKE, READ, held_permission
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.mcp.wire.codes import reason_of
-from gatewright.servers.prospects import Wait, brief, explained, hopeless
+from gatewright.servers.connection_wait import Wait, brief, explained, hopeless
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.states import State
 

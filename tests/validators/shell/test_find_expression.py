@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewright.validators.shell.found import chooses
+from gatewright.validators.shell.find_expression import chooses
 
 
 @pytest.mark.parametrize(

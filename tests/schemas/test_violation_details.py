@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.schemas import messages as misfits_module
-from gatewright.schemas.messages import MOST, misfits
+from gatewright.schemas import violation_details as misfits_module
 from gatewright.schemas.nearest import NAME_CHARS
 from gatewright.schemas.schema import compile_schema
+from gatewright.schemas.violation_details import MOST, misfits
 
 PERSON = {
     "type": "object",

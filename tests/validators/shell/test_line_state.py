@@ -1,9 +1,9 @@
 """What a line has done before an effect decides of it: a file that it has made is not run, one that it has typed is tested only."""
 
 from gatewright.validators.shell.effects import Effect
+from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.places import HERE, resolve
 from gatewright.validators.shell.policy import rule_of
-from gatewright.validators.shell.said import Said
 
 PATH = resolve(HERE, "tests/test_a.py")
 SAID = Said(frozenset(), writes=True)
