@@ -1,4 +1,4 @@
-"""Two rules for every run: nothing is skipped, and peer tests run only where the peers are.
+"""Rules for every run: nothing is skipped, peer tests run only where the peers are, and a table of rows is one test.
 
 A skipped test is a promise nobody keeps, so a run with a skip or an expected failure in it fails.
 Tests that talk to foreign clients and servers carry the `peers` mark. They are left out, with one
@@ -35,6 +35,7 @@ from hypothesis import HealthCheck, settings
 from gatewright.secret_scanning import HELD
 from tests.cli.fixtures import endpoint, shell
 from tests.connections import Connections
+from tests.gathered_rows import gathered, rows_of
 from tests.preloaded import switch
 
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS", "endpoint", "shell"]
@@ -88,14 +89,18 @@ _processes: list[int] = []
 _told_at = [-math.inf]
 """When SIGTERM came."""
 _TWICE_S = 1.0
+_ROWS = "rows"
+"""A property of the report of a table."""
 _left_out = pytest.StashKey[dict[str, int]]()
 _not_run = pytest.StashKey[list[str]]()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown() -> Generator[None, Any, Any]:
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """What one test has the process hold as a secret is none in the next, and no test keeps the run from being ended."""
     HELD.clear()
+    if rows := rows_of(item):
+        item.user_properties.append((_ROWS, rows))
     result = yield
     if (left := signal.getsignal(signal.SIGTERM)) is not _end:
         signal.signal(signal.SIGTERM, _end)
@@ -118,13 +123,26 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--require-peers` and `--require-agents`."""
+    """Add `--require-peers` and the like, and `--each-row`."""
     for mark, first in _FIRST.items():
         parser.addoption(
             f"--require-{mark}",
             action="store_true",
             help=f"run the tests marked `{mark}` also where they are left out ({first})",
         )
+    parser.addoption(
+        "--each-row",
+        action="store_true",
+        help="run each row of a table as a test of its own (tests/gathered_rows.py)",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """A table of rows is one test, unless one of its rows is asked for."""
+    found = yield
+    apart = collector.config.getoption("each_row") or "[" in "".join(collector.config.args)
+    return found if apart or not isinstance(found, list) else gathered(found, HELD.clear)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -212,12 +230,17 @@ def _no_thread_is_stopped_while_measured() -> Iterator[None]:
 
 
 class _NothingSkipped:
-    """Turns a run with a skipped or xfailed test into a failed run."""
+    """Turns a run with a skipped or xfailed test into a failed run; says how many rows the tables had."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.rows: list[int] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "teardown":
+            self.rows += [
+                int(str(value)) for name, value in report.user_properties if name == _ROWS
+            ]
         if report.skipped or hasattr(report, "wasxfail"):
             self.config.stash[_not_run].append(report.nodeid)
 
@@ -233,6 +256,9 @@ class _NothingSkipped:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for nodeid in self.config.stash[_not_run]:
             terminalreporter.write_line(f"NOT RUN {nodeid}: a skipped test fails the run", red=True)
+        if self.rows:
+            line = f"{sum(self.rows)} rows were compared by {len(self.rows)} of the tests"
+            terminalreporter.write_line(line)
         for mark, count in self.config.stash[_left_out].items():
             kind = mark.removesuffix("s")
             terminalreporter.write_line(f"{count} {kind} tests left out: {_FIRST[mark]}")

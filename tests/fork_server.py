@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, cast, overload
 
 from tests.forked_process import become, leave
+from tests.huge_pages import collapse
 
 __all__ = ["Popen", "can_fork", "main", "run"]
 
@@ -369,6 +370,7 @@ def main() -> NoReturn:
     sys.argv[:] = [str(__main__.__file__)]
     gc.collect()
     gc.freeze()
+    collapse()
     order = forking.next()
     if order is None:
         os._exit(0)

@@ -2,52 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import select
-import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.house_rules.own_run import DEADLINE_S, clean, project, run_of
 from tests.house_rules.tree import ROOT
 
-DEADLINE_S = 150.0
 PYTEST = "pytest"  # so that a search for skipped tests does not find this file
-_MEASURED = "[run]\nparallel = true\npatch = subprocess\n"
-
-
-def _run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*_project(folder, test), *options],
-        cwd=folder / "project",
-        env=_clean(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=DEADLINE_S,
-    )
-
-
-def _project(folder: Path, test: str) -> list[str]:
-    """The command that runs a project of this test, with our conftest."""
-    inside = folder / "project" / "tests"
-    inside.mkdir(parents=True)
-    for name in ("conftest.py", "connections.py"):
-        shutil.copy(ROOT / "tests" / name, inside)
-    (inside / "test_it.py").write_text(f"import pytest\n{test}", encoding="utf-8")
-    (inside.parent / "pytest.ini").write_text("[pytest]\nmarkers = peers: x\n", encoding="utf-8")
-    (inside.parent / ".coveragerc").write_text(_MEASURED, encoding="utf-8")
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-
-
-def _clean() -> dict[str, str]:
-    """The environment without this run's own words, and with the folder in which our conftest finds `tests.cli`."""
-    inherited = ("PYTEST", "COVERAGE")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(inherited)}
-    return kept | {"PYTHONPATH": str(ROOT)}
 
 
 @pytest.mark.parametrize(
@@ -61,23 +26,23 @@ def _clean() -> dict[str, str]:
     ],
 )
 def test_a_run_with_a_skipped_test_in_it_fails(tmp_path: Path, test: str) -> None:
-    run = _run(tmp_path, f"{test}\ndef test_b(): pass\n")
+    run = run_of(tmp_path, f"{test}\ndef test_b(): pass\n")
     assert run.returncode != 0, run.stdout
     assert "NOT RUN" in run.stdout
 
 
 def test_a_run_without_a_skip_passes_as_usual(tmp_path: Path) -> None:
-    assert _run(tmp_path, "def test_a(): pass\n").returncode == 0
+    assert run_of(tmp_path, "def test_a(): pass\n").returncode == 0
 
 
 def test_peer_tests_are_left_out_aloud_until_the_peers_are_installed(tmp_path: Path) -> None:
-    run = _run(tmp_path, "@pytest.mark.peers\ndef test_a(): assert False\ndef test_b(): pass\n")
+    run = run_of(tmp_path, "@pytest.mark.peers\ndef test_a(): assert False\ndef test_b(): pass\n")
     assert run.returncode == 0
     assert "1 peer tests left out: run `make peers` first" in run.stdout
 
 
 def test_peer_tests_cannot_be_left_out_when_they_are_required(tmp_path: Path) -> None:
-    run = _run(tmp_path, "@pytest.mark.peers\ndef test_a(): assert False\n", "--require-peers")
+    run = run_of(tmp_path, "@pytest.mark.peers\ndef test_a(): assert False\n", "--require-peers")
     assert run.returncode == 1
 
 
@@ -103,9 +68,9 @@ def test_sigterm_ends_a_run_and_its_fixtures_end_what_they_have_started(
 ) -> None:
     at_work = tmp_path / "project" / "at_work"
     with subprocess.Popen(
-        [*_project(tmp_path, ENDLESS), *options],
+        [*project(tmp_path, ENDLESS), *options],
         cwd=tmp_path / "project",
-        env=_clean(),
+        env=clean(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
@@ -119,7 +84,7 @@ def test_sigterm_ends_a_run_and_its_fixtures_end_what_they_have_started(
 
 def test_a_handler_of_sigterm_that_a_test_leaves_behind_is_its_error(tmp_path: Path) -> None:
     test = "import signal\ndef test_a(): signal.signal(signal.SIGTERM, lambda *a: None)\n"
-    run = _run(tmp_path, test + "def test_b(): pass\n")
+    run = run_of(tmp_path, test + "def test_b(): pass\n")
     assert run.returncode == 1
     assert "it left a handler of SIGTERM behind" in run.stdout
     assert "2 passed, 1 error" in run.stdout
@@ -146,7 +111,7 @@ def test_c(): pass
 def test_a_connection_that_a_module_leaves_open_is_the_error_of_the_test_that_had_it_opened(
     tmp_path: Path,
 ) -> None:
-    run = _run(tmp_path, OPENS)
+    run = run_of(tmp_path, OPENS)
     assert "it left connections to SQLite open: ['/src/gateway.py:1']" in run.stdout
     assert "ERROR tests/test_it.py::test_b" in run.stdout
     assert "3 passed, 1 error" in run.stdout
@@ -179,13 +144,13 @@ def test_a_test_that_stops_a_thread_says_that_it_cannot_be_measured(
 ) -> None:
     stops = "def test_a(): asyncio.run(stop())\n"
     measured = ("--cov=gatewright", "--cov-report=", *processes)
-    run = _run(tmp_path / "unsaid", STOPS + stops, *measured)
+    run = run_of(tmp_path / "unsaid", STOPS + stops, *measured)
     assert run.returncode == 1, run.stdout + run.stderr
     assert "mark it no_cover: it stops a thread" in run.stdout
     marked = f"{STOPS}@{PYTEST}.mark.no_cover\n{stops}"
-    run = _run(tmp_path / "said", marked, *measured)
+    run = run_of(tmp_path / "said", marked, *measured)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert _run(tmp_path / "unmeasured", STOPS + stops, *processes).returncode == 0
+    assert run_of(tmp_path / "unmeasured", STOPS + stops, *processes).returncode == 0
 
 
 def test_a_step_of_the_whole_run_is_a_program_with_a_deadline_or_a_function(tmp_path: Path) -> None:
