@@ -49,6 +49,18 @@ async def test_it_follows_what_servers_list_one_by_one() -> None:
     await house.index.close()
 
 
+async def test_what_a_server_that_is_gone_listed_is_not_there_any_more() -> None:
+    """MGP-16.4-1."""
+    tools = {"a": [defined("read_file", "Read a file")], "b": [defined("send_mail", "Send it")]}
+    house, without = House(tools), House({"a": tools["a"]})
+    assert await found(house, "send mail") == ["b/send_mail"]
+    house.now.take(house.now.settings, house.now.gates, without.now.servers, without.now.known)
+    assert await found(house, "send mail") == []
+    assert house.index.index is not None
+    assert house.index.index.servers == {"a"}
+    await house.index.close()
+
+
 async def test_the_engine_is_loaded_when_somebody_searches_and_once() -> None:
     house = House({"a": [defined("read_file", "Read a file")]})
     assert not house.index.wanted

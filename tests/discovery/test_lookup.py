@@ -23,6 +23,7 @@ def test_what_nobody_sees_is_not_there() -> None:
 
 
 def test_a_permission_that_is_lacking_marks_or_hides() -> None:
+    """MGP-16.5-6."""
     house = House({"a": [GUARDED]})
     one = house.meta.lookup.of(house.call())("a/guarded")
     assert one is not None

@@ -101,6 +101,19 @@ async def test_a_request_loads_counts_and_says_what_is_lacking() -> None:
     assert await flaw(house, "request") == "invalid_params"
 
 
+async def test_a_request_says_what_it_adds_beside_what_is_there() -> None:
+    """MGP-16.6-1."""
+    house = House(TOOLS)
+    house.sessions.used(house.call(), "a/read_mail")
+    before = (await said(house, "session"))["total_tokens"]
+    found = await said(house, "request", requirements={"capabilities": ["read_file"]})
+    assert (found["status"], found["session_tools_count"]) == ("fulfilled", 2)
+    assert found["context_tokens_added"] > 0
+    after = (await said(house, "session"))["total_tokens"]
+    assert found["context_tokens_added"] == after - before
+    assert before > 0
+
+
 async def test_a_session_is_asked_about_and_emptied() -> None:
     """MGP-16.7-1, MGP-16.7-5."""
     house = House(TOOLS)

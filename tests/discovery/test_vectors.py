@@ -73,6 +73,19 @@ def test_a_first_look_is_bounded_however_many_say_the_same() -> None:
     assert len(store.nearest(asked, np.arange(3000) >= 2005, 100)) <= 200  # those of no words
 
 
+def test_a_first_look_sees_the_last_of_many_as_it_sees_the_first() -> None:
+    rng = np.random.default_rng(5)
+    store = VectorStore(192)
+    count = 20_001
+    store.grow(count)
+    vector = rng.normal(size=192).astype(np.float32)
+    for slot in (0, 8191, 8192, 16_383, 16_384, count - 1):
+        store.put(slot, vector)
+    found = store.nearest(vector, np.ones(count, np.bool_), 6)
+    assert found.tolist() == [0, 8191, 8192, 16_383, 16_384, count - 1]
+    assert store.nearest(vector, np.ones(8193, np.bool_), 3).tolist() == [0, 8191, 8192]
+
+
 def test_the_opposite_is_never_near() -> None:
     store = VectorStore(192)
     store.grow(2)

@@ -50,15 +50,12 @@ def matched(words: Sequence[Word], slots: Slots, reader: Reader) -> Generator[No
     if not len(slots) or not words:
         return summed
     rows = reader.vectors.rows(slots)
-    places = np.zeros(NO_ROW + 1, dtype=np.intp)
-    places[rows] = 1
-    held = np.flatnonzero(places)
-    places[held] = np.arange(len(held))
+    held, places = np.unique(rows, return_inverse=True)
     yield
     asked = reader.table.unit(np.array([one.row if one.row >= 0 else NO_ROW for one in words]))
     near = np.maximum(reader.table.unit(held) @ asked.T, 0)
     yield
-    best = near[places[rows]].max(axis=1)  # a row for a slot, a column for a word
+    best = near[places.reshape(rows.shape)].max(axis=1)  # a row for a slot, a column for a word
     yield
     at_slots = np.full(reader.size, -1, dtype=np.int16)
     at_slots[slots] = np.arange(len(slots))

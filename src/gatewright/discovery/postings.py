@@ -66,6 +66,8 @@ class Postings:
     def any_of(self, term: str, among: Bools) -> bool:
         """Whether any of these slots has a term (slots beyond the end of `among` are none of them)."""
         held, at, some = self._terms.get(term, _NONE), 0, _AT_ONCE
+        if held and (slot := held[0] >> 8) < len(among) and among[slot]:
+            return True  # mostly
         while at < len(held):
             slots = np.array(held[at : at + some], dtype=np.uint32) >> 8
             if among[slots[slots < len(among)]].any():

@@ -29,6 +29,8 @@ _ROWS = 40
 NO_ROW = 65535
 _AT_ONCE = 4096
 _NEVER = 255
+_CACHED = 8192
+"""Slots that are compared at a time: what is counted for them stays in the processor's cache."""
 _MANY = 512
 
 
@@ -122,10 +124,12 @@ class VectorStore:
         if not vector.any():
             return np.zeros(0, np.intp)
         apart = np.zeros(len(seen), dtype=np.uint8)
-        other, some = np.zeros(len(seen), np.uint64), np.zeros(len(seen), np.uint8)
-        for signs, sign in zip(self._signs, self._signed(vector), strict=True):
-            np.bitwise_count(np.bitwise_xor(signs[: len(seen)], sign, out=other), out=some)
-            apart += np.minimum(some, _NEVER - apart)  # as far apart as can be is not quite near
+        other, some = np.zeros(_CACHED, np.uint64), np.zeros(_CACHED, np.uint8)
+        signed = self._signed(vector)
+        for at in range(0, len(seen), _CACHED):
+            part = apart[at : at + _CACHED]
+            signs = self._signs[:, at : at + len(part)]
+            _count_apart(signs, signed, part, other[: len(part)], some[: len(part)])
         apart[~seen] = _NEVER
         below = np.cumsum(np.bincount(apart, minlength=_NEVER + 1))
         bound = min(int(np.searchsorted(below, most)), _NEVER - 1)
@@ -167,6 +171,19 @@ class VectorStore:
     def _signed(self, vector: Floats) -> NDArray[np.uint64]:
         """On which side of each direction it lies, a bit for each."""
         return np.packbits(self._directions @ vector > 0).view(np.uint64)
+
+
+def _count_apart(
+    signs: NDArray[np.uint64],
+    signed: NDArray[np.uint64],
+    apart: NDArray[np.uint8],
+    other: NDArray[np.uint64],
+    some: NDArray[np.uint8],
+) -> None:
+    """Add to `apart` how many signs of each slot are another one; the last two are room to count in."""
+    for there, sign in zip(signs, signed, strict=True):
+        np.bitwise_count(np.bitwise_xor(there, sign, out=other), out=some)
+        apart += np.minimum(some, _NEVER - apart)  # as far apart as can be is not quite near
 
 
 @cache
