@@ -1,4 +1,4 @@
-"""Plain chunks on their straight way: the same chunks, texts and numbers as events would be, and events again wherever something is unusual."""
+"""Plain chunks on their straight way: the same texts and numbers as events would be, and events again where something is unusual."""
 
 from __future__ import annotations
 

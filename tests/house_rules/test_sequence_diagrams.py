@@ -38,7 +38,9 @@ def pictures() -> Iterator[tuple[str, str]]:
 EVERY = list(pictures())
 
 
-@pytest.mark.parametrize(("page", "picture"), EVERY, ids=[f"{at} {one[0]}" for at, one in enumerate(EVERY)])
+@pytest.mark.parametrize(
+    ("page", "picture"), EVERY, ids=[f"{at} {one[0]}" for at, one in enumerate(EVERY)]
+)
 def test_a_picture_has_only_words_of_the_tables(page: str, picture: str) -> None:
     named = set(re.findall(r"participant (\w+)", picture))
     for line in picture.splitlines():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -260,7 +262,7 @@ def test_what_nobody_sees_is_taken_out_over_borders_as_in_one_piece(text: str, s
 SAID = [
     *SECRETS[:5],
     "a name: value = 42, and then",
-    "\"value\": \"hunter2!\", \"name\": \"password\"",
+    '"value": "hunter2!", "name": "password"',
     "use hunter2 as the password",
     "mysql -u root --comment 'nothing to see here' -phunter2!",
     "postgres://app:hunter2!@db.example/x",
@@ -311,7 +313,7 @@ def test_plain_pieces_go_the_short_way() -> None:
 @given(st.lists(st.integers(0, len(TEXT)), max_size=12).map(sorted))
 def test_no_border_anywhere_lets_a_secret_through_on_the_short_way(cuts: list[int]) -> None:
     ends = [0, *cuts, len(TEXT)]
-    pieces = [TEXT[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    pieces = [TEXT[start:end] for start, end in pairwise(ends)]
     stream = PLAINLY.stream()
     found = "".join([*map(stream.feed, pieces), stream.end()])
     assert [one for one in SECRETS if one in found and one != "project zebra"] == []

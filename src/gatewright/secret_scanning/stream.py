@@ -127,7 +127,11 @@ class Stream:
         if self._at + size - self._clear >= _LINE:
             self._see_programs(text[at:], self._at + size)
         ready = _between_characters(text, _open(text, begun))
-        return self._let_go(text, text[begun:ready], ready) if ready > begun else self._let_go(text, b"", begun)
+        return (
+            self._let_go(text, text[begun:ready], ready)
+            if ready > begun
+            else self._let_go(text, b"", begun)
+        )
 
     def finish(self, found: Sequence[Finding] | None) -> str:
         """The second half: what may go on of the text that `begin` gave back, with what the scanner finds in that. None: that cannot be

@@ -24,7 +24,9 @@ def spelled(message: Any) -> bytes:
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-@given(st.text(max_size=60).filter(lambda text: all(not 0xD800 <= ord(one) < 0xE000 for one in text)))
+@given(
+    st.text(max_size=60).filter(lambda text: all(not 0xD800 <= ord(one) < 0xE000 for one in text))
+)
 def test_what_is_written_is_read_again_with_the_same_words(text: str) -> None:
     written = frames(b"17")(3, text)
     message = jsonrpc.parse(written)

@@ -8,8 +8,8 @@ from typing import Any
 from gatewright.call import Client, Event
 from gatewright.chunk_way import ChunkEnd
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound
-from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.server.server_context import Reply
+from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import defined, is_known
 from gatewright.mcp.wire.plain_chunk import frames
 from gatewright.secret_scanning.chunks import CHUNK

@@ -16,9 +16,9 @@ _NEAR = 80
 _NAMED = b"notifications/mgp.stream.chunk"
 _INDEXES = 1_000_000
 """More is no number of a chunk, and may be that of a card."""
-_QUOTES = len('"jsonrpc""2.0""method""""params""request_id""index""content""type""text""text""""done"') - len(
-    "jsonrpc2.0methodparamsrequest_idindexcontenttypetexttextdone"
-)
+_QUOTES = len(
+    '"jsonrpc""2.0""method""""params""request_id""index""content""type""text""text""""done"'
+) - len("jsonrpc2.0methodparamsrequest_idindexcontenttypetexttextdone")
 """Outside of its text. Every member that stood twice would bring two more."""
 
 
