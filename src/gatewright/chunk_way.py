@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 from gatewright.call import Call, Event
 
 __all__ = [
+    "NOWHERE",
     "SHORT",
     "ChunkEnd",
     "ChunkWay",
@@ -41,6 +42,10 @@ class ChunkWay(NamedTuple):
     """Whether a plain chunk can go this way now. Changes nothing."""
     say: Callable[[str], object]
     """Send the text of one, directly after `free`."""
+
+
+NOWHERE = ChunkWay(lambda: False, lambda text: None)
+"""Of a call each chunk of which travels as an event."""
 
 
 class ChunkEnd(NamedTuple):

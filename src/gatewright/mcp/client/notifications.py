@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 from gatewright.call import Event
-from gatewright.chunk_way import chunk_way
+from gatewright.chunk_way import NOWHERE, chunk_way
 from gatewright.mcp.client.callbacks import Callbacks
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.pending_requests import PendingRequest
@@ -129,9 +129,10 @@ class Notes:
             self._link.dropped += 1
             return
         self._emit(exchange, method, params)
-        if exchange.chunks is None and method == CHUNK:
-            exchange.chunks = chunk_way(exchange.back)
-            self.streams = self.streams or exchange.chunks is not None
+        # Those on a stream of their own come by `_notified`, each with more to read than to pass on.
+        if exchange.chunks is None and method == CHUNK and stream is None:
+            exchange.chunks = found = chunk_way(exchange.back) or NOWHERE
+            self.streams = self.streams or found is not NOWHERE
 
     def _owner(
         self, stream: PendingRequest | None, params: dict[str, Any]
