@@ -65,6 +65,7 @@ class Side:
     def __init__(self, filters: tuple[Any, ...], *, straight: bool = True) -> None:
         self.reader = Reader(straight=straight)
         self.open = OpenCall(Shared(lambda: 0.0), CALL, self.reader, "")
+        self.open.task = None  # which is the test's own
         self.back = FilteredBack(CALL, self.open, filters)
         self.way: ChunkWay | None = None
 

@@ -161,7 +161,7 @@ class Counting(Scanner):
             self.seen += len(raw)
             return inner.worth_a_look(raw)
 
-        self.worth_a_look = worth
+        self.worth_a_look = self.plain_worth_a_look = worth
         self.worded = inner.worded
         self._find = inner.find
 
