@@ -43,6 +43,8 @@ _EARLY = Pattern(_BEFORE_IT, bounded=True)
 """What has a value that may be called a secret only behind it."""
 _LATER = Pattern(either([_BEFORE_IT, VALUE]), bounded=True)
 """That, or a value that may be named only behind it: one question for most texts, which have neither."""
+_LATER_MOST = 96
+"""More than it takes."""
 _NAMED_WITHIN = 256
 """So soon behind the beginning of that."""
 _BEGIN, _END, _PUTTY = b"-----BEGIN ", b"-----END ", b"PuTTY-User-Key-File"
@@ -74,6 +76,8 @@ class Stream:
         """Where `_gone` begins in all that was fed, and up to where the line that was read last has neither hint nor program."""
         self._mixed = 0
         """Behind this place all that was fed is plain (`stays_plain`)."""
+        self._later = 0
+        """Behind this place nothing that was fed is called a secret only behind it, as far as it has begun."""
         self._in_key = False
         """Whether a key waits for its end."""
         self._key = -1
@@ -119,7 +123,7 @@ class Stream:
             or text.find(b"-", max(0, begun - len(_PUTTY))) >= 0  # no key begins or ends without
             or not stays_plain(text, new)
             or self._scanner.plain_worth_a_look(text[at:])
-            or _LATER.hits(_near(text, begun))
+            or _LATER.hits(text[self._unnamed(text, begun, new) :])
         ):
             return None
         self._fed, self._cost = fed, fresh
@@ -218,6 +222,11 @@ class Stream:
             self._see_programs(seen, self._at + size)
         return not self._quiet
 
+    def _unnamed(self, text: bytes, begun: int, new: int) -> int:
+        """The same as `_near`, where only what is behind `new` was not looked at yet."""
+        near = _near(text, begun)
+        return near if self._at + near < self._later else max(near, new - _LATER_MOST)
+
     def _see_programs(self, seen: bytes, end: int) -> None:
         """Remember that the line that ends there has no program on it. It is known as far as it has to be: this need not be asked for each
         piece of it."""
@@ -273,7 +282,8 @@ class Stream:
         # More than a window waits for the next, so that each goes as one.
         from_ = begun if len(text) - begun <= 2 * WINDOW else len(text) - WINDOW
         ready = _open(text, from_)
-        if worth or _LATER.hits(_near(text, begun)):  # else there is neither
+        if worth or _LATER.hits(text[_near(text, begun) :]):  # else there is neither
+            self._later = self._at + len(text)
             ready = min(ready, _early(text), open_value(text, begun, named=worth))
         begins = text.rfind(_BEGIN, begun)
         # A key of many lines is one secret: all of it waits for its end.
@@ -294,9 +304,9 @@ class Stream:
         return next((len(tail) - at for at in range(len(tail)) if term.startswith(tail[at:])), 0)
 
 
-def _near(text: bytes, begun: int) -> bytes:
-    """Where what may be named only behind it begins, of what has not gone."""
-    return text[max(0, min(begun - VALUE_NEAR, len(text) - _NAMED_WITHIN)) :]
+def _near(text: bytes, begun: int) -> int:
+    """From where a text is looked at for what may be named only behind it."""
+    return max(0, min(begun - VALUE_NEAR, len(text) - _NAMED_WITHIN))
 
 
 def _open(text: bytes, from_: int) -> int:
