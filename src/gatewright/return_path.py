@@ -71,8 +71,8 @@ class FilteredBack(msgspec.Struct, eq=False):
         """The way of plain chunks, where every filter knows what it does with their text, and at most one does anything."""
         on = chunk_way(self._back)
         steps = [step_of(one, self.call) for one in self._filters]
-        acting = [one for one in steps if one is not as_it_is]
-        if on is None or None in acting or len(acting) > 1:
+        acting = [one for one in steps if one is not None and one is not as_it_is]
+        if on is None or None in steps or len(acting) > 1:
             return None
         step, free, further = acting[0] if acting else as_it_is, on.free, on.say
 

@@ -52,7 +52,7 @@ def test_a_picture_has_only_words_of_the_tables(page: str, picture: str) -> None
         assert set(METHOD.findall(arrow[3])) <= METHODS, line
         for before, after in CHANGE.findall(arrow[3]):
             if before in STATES:
-                assert allowed(before, after), line  # type: ignore[arg-type]
+                assert allowed(before, after), line
         for code, name in CODE.findall(arrow[3]):
             assert (int(code), name) in CODES, line
 
