@@ -86,9 +86,12 @@ class Notes:
             return False
         exchange = self._pending.get(found.request_id)
         way = None if exchange is None else exchange.chunks
-        if way is None or not way.free():
+        if way is None:
             return False
-        way.say(found.content.text)
+        is_free, say = way
+        if not is_free():
+            return False
+        say(found.content.text)
         return True
 
     def _other(self, method: str, params: dict[str, Any], stream: PendingRequest | None) -> None:
