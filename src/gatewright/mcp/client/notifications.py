@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 from gatewright.call import Event
-from gatewright.chunk_way import NOWHERE, chunk_way
+from gatewright.chunk_way import NOWHERE, ChunkWay, chunk_way
 from gatewright.mcp.client.callbacks import Callbacks
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.pending_requests import PendingRequest
@@ -84,8 +84,8 @@ class Notes:
         found = plain_chunk(data)
         if found is None:
             return False
-        exchange = self._pending.get(found.request_id)
-        way = None if exchange is None else exchange.chunks
+        # None where there is no such call, and of a prepared one.
+        way: ChunkWay | None = getattr(self._pending.get(found.request_id), "chunks", None)
         if way is None:
             return False
         is_free, say = way
