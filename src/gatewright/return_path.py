@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Back, Call, CannotAsk, Event, Failure, Filter, Question
+from gatewright.chunk_way import ChunkWay, as_it_is, chunk_way, step_of
 from gatewright.mcp.wire import jsonrpc
 from gatewright.secret_scanning.chunks import GAP, chars_of
 
@@ -65,6 +66,27 @@ class FilteredBack(msgspec.Struct, eq=False):
             self._back.emit(passing)
         elif passing is not None:
             self.late = asyncio.create_task(self._emitted(passing))
+
+    def chunks(self) -> ChunkWay | None:
+        """The way of plain chunks, where every filter knows what it does with their text, and at most one does anything."""
+        on = chunk_way(self._back)
+        steps = [step_of(one, self.call) for one in self._filters]
+        acting = [one for one in steps if one is not None and one is not as_it_is]
+        if on is None or None in steps or len(acting) > 1:
+            return None
+        step, free, further = acting[0] if acting else as_it_is, on.free, on.say
+
+        def is_free() -> bool:
+            return not self._over and self.late is None and free()
+
+        def say(text: str) -> None:
+            clean = step(text)
+            if isinstance(clean, str):
+                further(clean)
+            else:
+                self.late = asyncio.create_task(self._emitted(clean))
+
+        return ChunkWay(is_free, say)
 
     def release(self, events: Sequence[Event]) -> None:
         """Pass on what filters had held back, which they have cleaned already, and say how much text never came to them."""

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome, Refusal
+from gatewright.chunk_way import as_it_is
 from gatewright.flow.filter import Flow
 from gatewright.flow.taints import Taints
 from tests.gate_parts import a_call, a_tool, a_tool_call
@@ -84,3 +85,9 @@ def test_a_tool_without_marks_costs_one_look() -> None:
         asked.clear()
         made()[1].outcome(call, Answer(b"{}"))
         assert len(asked) == times
+
+
+def test_chunks_of_what_counts_stay_events_so_that_each_is_noted() -> None:
+    _, flow = made()
+    assert flow.chunks(reading("private")) is None
+    assert flow.chunks(reading("outbound")) is as_it_is

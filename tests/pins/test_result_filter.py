@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome, Refusal
+from gatewright.chunk_way import as_it_is
 from gatewright.pins import result_filter
 from gatewright.pins.result_filter import AT_ONCE, IN_STEPS, Injection, Level, Levels
 from gatewright.pins.result_reading import LEFT_OUT, MARK, Found, marked, read_result
@@ -271,3 +272,9 @@ def test_messages_and_questions_that_speak_to_the_model_are_not_passed_on() -> N
     assert "injection" in of.facts
     progress = Event("notifications/progress", {"progress": 1, "message": ORDER})
     assert filtering("hold").event(call(), progress) is progress
+
+
+def test_chunks_that_are_read_for_orders_stay_events() -> None:
+    assert filtering("off").chunks(call()) is as_it_is
+    assert filtering("mark").chunks(call()) is None
+    assert filtering("hold").chunks(call()) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +19,10 @@ KEY = (
     + "-----END RSA PRIVATE KEY-----"
 )
 REDACTOR = Redactor(b"key", personal=frozenset(PERSONAL), terms=("project zebra",))
+
+
+PLAINLY = Redactor(b"key", personal=frozenset(PERSONAL))
+"""Without what every piece is to be looked through for: most of them are passed on by a shorter way."""
 
 
 def streamed(pieces: list[str]) -> str:
@@ -155,7 +161,7 @@ class Counting(Scanner):
             self.seen += len(raw)
             return inner.worth_a_look(raw)
 
-        self.worth_a_look = worth
+        self.worth_a_look = self.plain_worth_a_look = worth
         self.worded = inner.worded
         self._find = inner.find
 
@@ -251,3 +257,68 @@ def test_what_nobody_sees_is_taken_out_over_borders_as_in_one_piece(text: str, s
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     found = "".join([*map(stream.feed, pieces), stream.end()])
     assert found == redactor.text(text).text.decode()
+
+
+SAID = [
+    *SECRETS[:5],
+    "a name: value = 42, and then",
+    '"value": "hunter2!", "name": "password"',
+    "use hunter2 as the password",
+    "mysql -u root --comment 'nothing to see here' -phunter2!",
+    "postgres://app:hunter2!@db.example/x",
+    "the words of a sentence that says nothing at all, and goes on for a while, ",
+    "x1 y2 z3 and aGVsbG8gd29ybGQgdGhpcyBpcyBiYXNlNjQ= - done",
+    "日本語の文章 é 😀 ",
+    "\n",
+    " ",
+    "4111 1111 1111 ",
+    "-----BEGIN RSA PRIVATE KEY-----\nq7w2e9r4t1y8u3i6\n",
+    "-----END RSA PRIVATE KEY-----\n",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(SAID) | st.text(max_size=40), max_size=40),
+    st.lists(st.integers(1, 90), min_size=1, max_size=6),
+    st.booleans(),
+)
+def test_the_short_way_of_plain_pieces_says_what_the_long_way_says(
+    said: list[str], sizes: list[int], personal: bool
+) -> None:
+    """Piece by piece, and with the same rules: what is held back, too, is the same."""
+    redactor = PLAINLY if personal else Redactor(b"key")
+    text, short, long = "".join(said), redactor.stream(), redactor.stream()
+    long._simple = False
+    at = number = 0
+    while at < len(text):
+        piece = text[at : at + sizes[number % len(sizes)]]
+        assert short.feed(piece) == long.feed(piece)
+        at, number = at + len(piece), number + 1
+    assert short.end() == long.end()
+    assert short.rules == long.rules
+
+
+def test_plain_pieces_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, went = PLAINLY.stream(), list[str | None]()
+    calm = stream._calm
+
+    def counted(piece: bytes) -> str | None:
+        went.append(calm(piece))
+        return went[-1]
+
+    monkeypatch.setattr(stream, "_calm", counted)
+    for number in range(200):
+        stream.feed(f"chunk {number} of a long answer, ")
+    assert None not in went
+    assert len(went) == 200
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, len(TEXT)), max_size=12).map(sorted))
+def test_no_border_anywhere_lets_a_secret_through_on_the_short_way(cuts: list[int]) -> None:
+    ends = [0, *cuts, len(TEXT)]
+    pieces = [TEXT[start:end] for start, end in pairwise(ends)]
+    stream = PLAINLY.stream()
+    found = "".join([*map(stream.feed, pieces), stream.end()])
+    assert [one for one in SECRETS if one in found and one != "project zebra"] == []

@@ -10,7 +10,7 @@ from uvicorn.config import Config
 
 from gatewright.transport import http_exchange
 from gatewright.transport.base import Limits
-from gatewright.transport.http_exchange import Serving
+from gatewright.transport.http_exchange import ENOUGH, Serving
 from tests.transport.asgi import answer, echo
 from tests.transport.collecting import within
 from tests.transport.raw_http import GET, HEAD, OLD, connected, heard
@@ -225,6 +225,35 @@ async def test_a_whole_body_is_one_message_and_then_the_client_is_waited_for() -
         await within(left.wait())
     gone = {"type": "http.disconnect"}
     assert seen == [{"type": "http.request", "body": b"hi", "more_body": False}, gone, gone]
+
+
+async def test_a_body_that_comes_byte_by_byte_is_a_beginning_and_the_rest() -> None:
+    """Single bytes cost no turn of the application each; what is large still comes in pieces."""
+    seen: Messages = []
+    size = 2 * ENOUGH + 10
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(await receive())
+        while seen[-1]["more_body"]:
+            seen.append(await receive())
+        await answer(send, 200, b"")
+
+    async with connected(app) as client:
+        client.say(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\nx" % size)
+        while not seen:
+            await asyncio.sleep(0)
+        exchange = next(iter(client.server._state.connections))._incoming
+        for _ in range(size - 1):
+            exchange.feed(b"x")
+            await asyncio.sleep(0)
+        exchange.whole = True
+        exchange.wake()
+        await client.hear()
+    assert sum(len(one["body"]) for one in seen) == size
+    first, *others, _ = [len(one["body"]) for one in seen]
+    assert first == 1
+    assert len(others) == 2
+    assert min(others) >= ENOUGH
 
 
 async def test_a_request_without_a_body_is_one_empty_message() -> None:

@@ -50,6 +50,7 @@ class Wire:
         self.parsed: list[bytes] = []
         self.before: list[Wire] = []
         self.reads = True
+        self.changes = 0
         self.floods: list[str] = []
         self.turns = turns or Turns(asyncio.get_running_loop())
         self.intake = Intake(
@@ -68,6 +69,7 @@ class Wire:
         self.before.append(self)
 
     def _flow(self, on: bool) -> None:
+        self.changes += self.reads is not on
         self.reads = on
 
     def _later(self, seconds: float, call: Callable[[], None]) -> asyncio.TimerHandle:
@@ -113,6 +115,18 @@ def test_everything_arrives_in_its_order_however_it_is_cut(
         assert (wire.got, wire.reads, wire.floods) == (whole, True, [])
 
     asyncio.run(run())
+
+
+async def test_what_is_parsed_as_it_comes_does_not_stop_the_reading() -> None:
+    """To stop and to go on is two calls of the system: for each byte of a client that sends single ones."""
+    wire = Wire()
+    for byte in frame(100):
+        wire.intake.take(bytes([byte]))
+    assert (wire.got, wire.changes) == (frame(100), 0)
+    wire.intake.take(frame(1) * (FRAMES_A_TURN + 1))
+    assert not wire.reads
+    await wire.quiet()
+    assert (wire.reads, wire.changes) == (True, 2)
 
 
 async def test_nothing_is_parsed_before_the_upgrade_was_answered() -> None:

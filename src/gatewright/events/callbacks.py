@@ -29,6 +29,7 @@ from gatewright.call import (
     Unrecorded,
     Who,
 )
+from gatewright.chunk_way import ChunkEnd, chunk_end
 from gatewright.events.methods import negotiated
 from gatewright.kernel import Further
 from gatewright.mcp.protocol.callbacks import (
@@ -270,6 +271,10 @@ class _Asking(msgspec.Struct, eq=False):
         if event.method == CALLBACK:
             event = self._book.informing(self._call, event)
         self._back.emit(event)
+
+    def chunk_end(self) -> ChunkEnd | None:
+        """Plain chunks are no callbacks."""
+        return chunk_end(self._back)
 
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question. Raises `CannotAsk`."""

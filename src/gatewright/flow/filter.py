@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome
+from gatewright.chunk_way import TextStep, as_it_is
 from gatewright.flow.taints import Holder, Taints
 from gatewright.standing import NOTHING, Standing
 
@@ -45,6 +46,10 @@ class Flow:
         if marks:
             self._taints.add(self._holder(call), marks, _source(call))
         return event
+
+    def chunks(self, call: Call) -> TextStep | None:
+        """There is nothing to note of a tool that reads nothing which counts."""
+        return None if self._marks(call) else as_it_is
 
     def stands(self, call: Call) -> Standing | None:
         """There is nothing to note of a tool that reads nothing which counts."""

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
+from gatewright.chunk_way import TextStep, as_it_is
 from gatewright.mcp.wire import jsonrpc
 from gatewright.pins.result_reading import (
     Found,
@@ -161,6 +162,10 @@ class Injection:
         if len(raw) > AT_ONCE and self._beside is not None:
             return self._large_event(call, event, raw, self._beside)
         return self._passed(call, event, read_result(raw))
+
+    def chunks(self, call: Call) -> TextStep | None:
+        """Where results are not read, chunks are not either."""
+        return as_it_is if self._levels.of(call) == "off" else None
 
     def _said(self, call: Call, event: Event) -> bytes | None:
         """What of an event is read, as JSON. A chunk goes on where the one before it ended; None where nobody knows where that was."""

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
+from gatewright.chunk_way import TextStep, as_it_is
 from gatewright.mcp.wire import jsonrpc
 from gatewright.redaction.known_lists import KnownLists
 from gatewright.redaction.report import count, measure, reported
@@ -173,6 +174,11 @@ class Redact:
         if event.method == CHUNK and (text := text_of(event.params)) is not None:  # MGP §12.4
             return self._streamed.event(call, event, redactor, text, self._whole)
         return self._whole(call, event, redactor)
+
+    def chunks(self, call: Call) -> TextStep | None:
+        """What is done with the text of a chunk that has nothing else (`StreamedText`)."""
+        redactor = self._rules.default if self._plain else self._of(call)
+        return as_it_is if redactor is None else self._streamed.step(call, redactor)
 
     def _whole(
         self, call: Call, event: Event, redactor: Redactor

@@ -8,16 +8,25 @@ from functools import partial
 from typing import Any, Protocol
 
 from gatewright.call import Call, Event
+from gatewright.chunk_way import SHORT, TextStep
 from gatewright.redaction.report import count
 from gatewright.secret_scanning import MANY, Redactor
-from gatewright.secret_scanning.chunks import CHUNK, GAP, Chunks, Cleaned, text_of, with_text
+from gatewright.secret_scanning.chunks import (
+    CHUNK,
+    GAP,
+    Chunks,
+    Cleaned,
+    plain_params,
+    text_of,
+    with_text,
+)
 from gatewright.secret_scanning.context import Finding
 
 __all__ = ["FREE", "Finder", "StreamedText", "Whole"]
 
 FREE = 2 * 1024
 """Bytes in which there are never too many places to look at."""
-_PIECE, _CLEAR_PIECE = 1024, 4 * 1024
+_PIECE, _CLEAR_PIECE = SHORT, 4 * 1024
 """Characters of a chunk that are cleaned at once: of any, and of one in which nothing is worth a look."""
 _DENSE_PIECE = 8 * 1024
 """Of one in which there is so much to look at that this is done beside the loop."""
@@ -62,6 +71,25 @@ class StreamedText:
             return self._piece(call, Event(event.method, with_text(rest.params, text)), redactor)
         self._left[call.id] = len(text)
         return self._large_text(call, rest, redactor, text, _bare(call, event))
+
+    def step(self, call: Call, redactor: Redactor) -> TextStep | None:
+        """What is done with the text of each further chunk of a call that has nothing else; None where none has come of it."""
+        chunks, elsewhere = self._chunks, partial(self._elsewhere, call, redactor)
+        begin = chunks.beginning(call.id)
+        if begin is None:
+            return None
+
+        def step(text: str) -> str | Awaitable[Event | None]:
+            begun = begin(text)
+            if isinstance(begun, str):  # nearly always: there is nothing in it
+                return begun
+            event = Event(CHUNK, plain_params(call.id, text))
+            found = chunks.looked(call.id, event.params, begun, elsewhere)
+            if isinstance(found, tuple):
+                return text_of(_as_cleaned(call, event, found).params) or ""
+            return _once_cleaned(call, event, found)
+
+        return step
 
     def _piece(self, call: Call, event: Event, redactor: Redactor) -> Event | Awaitable[Event]:
         """One chunk, of which nothing but the text is still to be cleaned."""

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Container, Generator
 from msgspec import Raw
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome
+from gatewright.chunk_way import TextStep, as_it_is
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.spellings import misread
 from gatewright.schemas.compiled import Compiled
@@ -131,6 +132,10 @@ class OutputSchema:
     def event(self, call: Call, event: Event) -> Event | None:
         """Events have no schema."""
         return event
+
+    def chunks(self, call: Call) -> TextStep:
+        """Nor are chunks looked at."""
+        return as_it_is
 
 
 def _result_in(call: Call, raw: bytes) -> Generator[None, None, Answer | None]:

@@ -21,6 +21,7 @@ __all__ = [
     "Cleaned",
     "Elsewhere",
     "chars_of",
+    "plain_params",
     "text_of",
     "with_text",
 ]
@@ -110,6 +111,32 @@ class Chunks:
             said += begun
         return _cleaned(one, params, before, said)
 
+    def beginning(self, call: str) -> Callable[[str], str | bytes] | None:
+        """`Stream.begin` for chunks of a call that have a text and nothing else, and are not its last; `looked` takes what that gives to
+        be looked at. None where no chunk of the call has come yet."""
+        one = self._running.get(call)
+        if one is None:
+            return None
+        running, begin = one, one.stream.begin
+        last = plain_params(call, "")
+
+        def begun(text: str) -> str | bytes:
+            running.last = last
+            return begin(text)
+
+        return begun
+
+    def looked(
+        self, call: str, params: dict[str, Any], begun: bytes, elsewhere: Elsewhere
+    ) -> Cleaned | Awaitable[Cleaned]:
+        """`clean_beside` of a chunk from where `beginning` has left it."""
+        one = self._running[call]
+        before = len(one.stream.rules)
+        found = elsewhere(begun)
+        if found is not None:
+            return self._waited(one, params, (before, ""), found, None)
+        return _cleaned(one, params, before, one.stream.look(begun))
+
     @staticmethod
     async def _waited(
         one: _Running,
@@ -168,6 +195,16 @@ def chars_of(method: str, params: dict[str, Any]) -> int:
         chars = params.get("chars")
         return chars if type(chars) is int and chars > 0 else 0
     return len(text_of(params) or "") if method == CHUNK else 0
+
+
+def plain_params(call: str, text: str) -> dict[str, Any]:
+    """The params of a chunk that has a text and nothing else; who numbers chunks gives it its number."""
+    return {
+        "request_id": call,
+        "index": 0,
+        "content": {"type": "text", "text": text},
+        "done": False,
+    }
 
 
 def text_of(params: dict[str, Any]) -> str | None:

@@ -30,6 +30,7 @@ __all__ = [
     "is_plain",
     "looks_random",
     "mixes",
+    "stays_plain",
 ]
 
 # Above it RE2 gives up its automaton for a search that is many times slower.
@@ -222,6 +223,14 @@ def is_plain(text: bytes) -> bool:
     if len(text) > _PLAINLY:
         return False
     classes = text.translate(_CLASSES)
+    find = classes.find
+    return find(_TURN) < 0 and find(_BACK) < 0 and find(_LONG) < 0
+
+
+def stays_plain(text: bytes, at: int) -> bool:
+    """Whether no letter stands beside a digit, and not so many in a row, in what of a text ends behind `at`. Where that is so of each part
+    of a text, all of it is as plain as `is_plain` says of short ones."""
+    classes = text[max(0, at - len(_LONG) + 1) :].translate(_CLASSES)
     find = classes.find
     return find(_TURN) < 0 and find(_BACK) < 0 and find(_LONG) < 0
 

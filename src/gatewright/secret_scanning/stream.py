@@ -14,7 +14,7 @@ from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.invisible import AHEAD, open_end, visible
 from gatewright.secret_scanning.json_text import Mark
-from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
+from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either, stays_plain
 from gatewright.secret_scanning.private_keys import goes_on
 from gatewright.secret_scanning.scanner import Scanner
 from gatewright.secret_scanning.unfinished_values import VALUE, VALUE_NEAR, open_value
@@ -43,6 +43,8 @@ _EARLY = Pattern(_BEFORE_IT, bounded=True)
 """What has a value that may be called a secret only behind it."""
 _LATER = Pattern(either([_BEFORE_IT, VALUE]), bounded=True)
 """That, or a value that may be named only behind it: one question for most texts, which have neither."""
+_LATER_MOST = 96
+"""More than it takes."""
 _NAMED_WITHIN = 256
 """So soon behind the beginning of that."""
 _BEGIN, _END, _PUTTY = b"-----BEGIN ", b"-----END ", b"PuTTY-User-Key-File"
@@ -72,6 +74,10 @@ class Stream:
         """Whether no hint ends in what was looked at."""
         self._at = self._clear = 0
         """Where `_gone` begins in all that was fed, and up to where the line that was read last has neither hint nor program."""
+        self._mixed = 0
+        """Behind this place all that was fed is plain (`stays_plain`)."""
+        self._later = 0
+        """Behind this place nothing that was fed is called a secret only behind it, as far as it has begun."""
         self._in_key = False
         """Whether a key waits for its end."""
         self._key = -1
@@ -79,6 +85,8 @@ class Stream:
         self._pending: tuple[bytes, int, int, int] | None = None
         """What `begin` gave to be looked at: the text, from where it is looked at, what of it has gone, and up to where it is ready."""
         self._reach = max([REACH, *map(len, self._terms)])
+        self._simple = not (hidden or self._terms)
+        """Whether there is no more to do for most pieces than `_calm` does."""
         self.rules: list[str] = []
         """The rule of each place in which something was taken out."""
 
@@ -94,7 +102,40 @@ class Stream:
         """The first half of `feed`, of `end` where it is the `last`: what may go on; or a text in which there may be something:
         `finish` with what is found in it, here or elsewhere. Where `finish` is never called, the piece is held back."""
         seen = self._visible(piece, last=last) if self._hidden else piece
-        return self._go(seen.encode("utf-8", "replace"), last=last)
+        data = seen.encode("utf-8", "replace")
+        calm = None if last or not (self._quiet and self._simple) else self._calm(data)
+        return self._go(data, last=last) if calm is None else calm
+
+    def _calm(self, piece: bytes) -> str | None:
+        """All of `_go` for plain text that follows such text, as most does; None where there may be more to it, and nothing was done."""
+        gone = self._gone
+        begun, fed = len(gone), self._fed + len(piece)
+        text = gone + self._held + piece
+        size = len(text)
+        new, fresh = size - len(piece), size - begun
+        at = self._back(text, new)
+        if (
+            self._fresh
+            or self._key >= 0
+            or fresh > 2 * WINDOW
+            or self._looked > _AGAIN * fed + _FREE
+            or self._at + at < self._mixed
+            or text.find(b"-", max(0, begun - len(_PUTTY))) >= 0  # no key begins or ends without
+            or not stays_plain(text, new)
+            or self._scanner.plain_worth_a_look(text[at:])
+            or _LATER.hits(text[self._unnamed(text, begun, new) :])
+        ):
+            return None
+        self._fed, self._cost = fed, fresh
+        self._looked += fresh
+        if self._at + size - self._clear >= _LINE:
+            self._see_programs(text[at:], self._at + size)
+        ready = _between_characters(text, _open(text, begun))
+        return (
+            self._let_go(text, text[begun:ready], ready)
+            if ready > begun
+            else self._let_go(text, b"", begun)
+        )
 
     def finish(self, found: Sequence[Finding] | None) -> str:
         """The second half: what may go on of the text that `begin` gave back, with what the scanner finds in that. None: that cannot be
@@ -145,6 +186,9 @@ class Stream:
         """Let a text go up to `ready`, as `gone`."""
         self._pending = None
         self._see_keys(text, begun, ready)
+        return self._let_go(text, gone, ready)
+
+    def _let_go(self, text: bytes, gone: bytes, ready: int) -> str:
         kept = max(0, ready - WINDOW)
         self._at += kept
         self._gone = text[kept:ready]
@@ -168,15 +212,26 @@ class Stream:
         """Whether anything may be in what has not gone yet."""
         size = len(text)
         # Of what no hint ends in, only the end can be the beginning of one.
-        seen = text[self._context(text, size - self._fresh if self._quiet else begun) :]
+        new = size - self._fresh
+        seen = text[self._context(text, new if self._quiet else begun) :]
+        if not stays_plain(text, new):
+            self._mixed = self._at + size
         self._fresh = 0
         self._quiet = not self._scanner.worth_a_look(seen)
         if self._quiet:
-            # A line is known as far as it has to be: this need not be asked for each piece of it.
-            due = self._at + size - self._clear >= _LINE
-            if due and len(seen) > self._reach and not _PROGRAM.hits(seen):
-                self._clear = self._at + size
+            self._see_programs(seen, self._at + size)
         return not self._quiet
+
+    def _unnamed(self, text: bytes, begun: int, new: int) -> int:
+        """The same as `_near`, where only what is behind `new` was not looked at yet."""
+        near = _near(text, begun)
+        return near if self._at + near < self._later else max(near, new - _LATER_MOST)
+
+    def _see_programs(self, seen: bytes, end: int) -> None:
+        """Remember that the line that ends there has no program on it. It is known as far as it has to be: this need not be asked for each
+        piece of it."""
+        if end - self._clear >= _LINE and len(seen) > self._reach and not _PROGRAM.hits(seen):
+            self._clear = end
 
     def _context(self, text: bytes, edge: int) -> int:
         """From where a text is looked at for what ends behind `edge`, or for the rest of a key that began before it."""
@@ -227,8 +282,8 @@ class Stream:
         # More than a window waits for the next, so that each goes as one.
         from_ = begun if len(text) - begun <= 2 * WINDOW else len(text) - WINDOW
         ready = _open(text, from_)
-        near = text[max(0, min(begun - VALUE_NEAR, len(text) - _NAMED_WITHIN)) :]
-        if worth or _LATER.hits(near):  # else there is neither
+        if worth or _LATER.hits(text[_near(text, begun) :]):  # else there is neither
+            self._later = self._at + len(text)
             ready = min(ready, _early(text), open_value(text, begun, named=worth))
         begins = text.rfind(_BEGIN, begun)
         # A key of many lines is one secret: all of it waits for its end.
@@ -249,11 +304,17 @@ class Stream:
         return next((len(tail) - at for at in range(len(tail)) if term.startswith(tail[at:])), 0)
 
 
+def _near(text: bytes, begun: int) -> int:
+    """From where a text is looked at for what may be named only behind it."""
+    return max(0, min(begun - VALUE_NEAR, len(text) - _NAMED_WITHIN))
+
+
 def _open(text: bytes, from_: int) -> int:
     """Where what may go on begins: the last run without a space, or a number in groups."""
     run = text.rfind(b" ", from_) + 1 or from_
-    for space in _SPACES:
-        run = text.rfind(space, run) + 1 or run
+    if run < len(text):
+        for space in _SPACES:
+            run = text.rfind(space, run) + 1 or run
     tail = text[max(from_, len(text) - _NUMBER_MOST) :]
     begun = len(tail.rstrip(_NUMBERED))
     if tail[max(0, begun - 1) : begun] in _PLUS and begun:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Question, Target
+from gatewright.chunk_way import ChunkWay, chunk_way
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.protocol.retry_hints import renamed
 from gatewright.mcp.protocol.tasks import wanted
@@ -63,6 +64,10 @@ class _Listening:
     def emit(self, event: Event) -> None:
         self.streamed = self.streamed or event.method == CHUNK
         self._back.emit(event)
+
+    def chunks(self) -> ChunkWay | None:
+        """The way of further ones: it is known that it did."""
+        return chunk_way(self._back) if self.streamed else None
 
     async def ask(self, question: Question) -> dict[str, Any]:
         return await self._back.ask(question)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Event, Failure, Outcome, Target
+from gatewright.chunk_way import TextStep, as_it_is
 from gatewright.mcp.wire import jsonrpc
 from gatewright.standing import Standing
 from gatewright.transport.large_text import holds_any
@@ -145,6 +146,10 @@ class Links:
             return self._many_of_event(call, server, event, params, uris)
         changed = led(call.method, params, lambda uri: self._shown(call, server, uri))
         return Event(event.method, params) if changed else event
+
+    def chunks(self, call: Call) -> TextStep:
+        """A text alone names nothing."""
+        return as_it_is
 
     async def _many_of_event(
         self, call: Call, server: str, event: Event, params: Any, uris: list[str]

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
+from gatewright.chunk_way import ChunkWay, chunk_way
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named, without
 from gatewright.mcp.protocol.eras import TooMuchAsked, is_interim, wanted_in
@@ -366,6 +367,10 @@ class _Between(msgspec.Struct, eq=False):
         found = self._screen.event(self._call, event)
         if found is not None:
             self._back.emit(found)
+
+    def chunks(self) -> ChunkWay | None:
+        """The way of plain chunks, in which nothing of the gateway's can stand."""
+        return chunk_way(self._back)
 
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question, as it may be asked. Raises `CannotAsk`."""

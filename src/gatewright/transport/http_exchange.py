@@ -37,6 +37,10 @@ function in `head.serve`, that is given the exchanges of later requests with thi
 HIGH_WATER = 64 * 1024
 """How much of a body is held for an application that does not read it, before the connection is not read any more."""
 
+ENOUGH = 4096
+"""So much of a body is handed over at once, besides its first piece and its last: a client that sends single bytes costs no turn of the
+application for each."""
+
 _DISCONNECT = "http.disconnect"
 _NOT_BEGUN = "the response has not begun: http.response.start comes first"
 _OTHER_LENGTH = "the body has another length than the response declared"
@@ -116,6 +120,8 @@ class Exchange(msgspec.Struct, eq=False):
     unusual: bool = False
     """Something was said or has happened that `answer` does not know how to go on from."""
     _taken: bool = False
+    _given: bool = False
+    """Whether the application has a piece of the body."""
     _news: asyncio.Event | None = None
     _tell: Callable[[], None] | None = None
     _head: bytes | None = None
@@ -187,7 +193,13 @@ class Exchange(msgspec.Struct, eq=False):
         else:
             self.body = bytearray(self.body)
             self.body += data
-        self.wake()
+        if self._news is not None and self._has_some:
+            self._news.set()
+
+    @property
+    def _has_some(self) -> bool:
+        """Whether a piece of the body is worth handing over."""
+        return len(self.body) >= (ENOUGH if self._given else 1)
 
     def wake(self) -> None:
         """Something changed that `receive` may wait for."""
@@ -264,8 +276,8 @@ class Exchange(msgspec.Struct, eq=False):
             self._invite()
         news = self._news = self._news or asyncio.Event()
         while not (self.gone or self.done):
-            if self.body or (self.whole and not self._taken):
-                self._taken = self.whole
+            if self._has_some or (self.whole and not self._taken):
+                self._taken, self._given = self.whole, True
                 body, self.body = bytes(self.body), b""
                 self.connection.taken()
                 return {"type": "http.request", "body": body, "more_body": not self.whole}

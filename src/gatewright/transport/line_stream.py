@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from itertools import accumulate, islice
 from typing import Protocol
 
 from gatewright.transport.base import SLICE_S, Limits
@@ -232,10 +233,17 @@ class LineInbox:
 
     def _some(self, most: int) -> list[bytes]:
         """The next lines, as many as are handed on at once."""
-        batch = [self._lines.popleft()]
-        size = len(batch[0])
-        while len(batch) < most and self._lines and (size := size + len(self._lines[0])) <= _SHORT:
-            batch.append(self._lines.popleft())
+        lines = self._lines
+        batch = list(islice(lines, most))
+        if sum(map(len, batch)) > _SHORT:
+            sizes = accumulate(map(len, batch))
+            batch = [
+                one
+                for at, (one, size) in enumerate(zip(batch, sizes, strict=True))
+                if not at or size <= _SHORT
+            ]
+        for _ in batch:
+            lines.popleft()
         return batch
 
     def _next_turn(self) -> None:

@@ -268,16 +268,21 @@ class Intake:
     def _next(self) -> None:
         if self._over:
             return
-        self._flow(not self._data)
-        # What is parsed as it comes has not waited: who sends a byte a second, and answers no ping, is cut off.
-        if self._data and (self._at or self._held or self._in_line or self._timer is not None):
-            self._waited = self._now()
-        if not self._data or self._held or self._in_line or self._timer is not None:
+        if not self._data:
+            self._flow(True)
             return
-        self._in_line = True
-        if self._turns.nobody and not self._at:
-            self.work()  # a message or two, as nearly always
-        else:
+        stands = self._held or self._in_line or self._timer is not None
+        if not (stands or self._at) and self._turns.nobody:
+            # A message or two, as nearly always. Whether to read is asked once they are parsed: to stop and go on costs two calls of the system.
+            self._in_line = True
+            self.work()
+            return
+        # What is parsed as it comes has not waited: who sends a byte a second, and answers no ping, is cut off.
+        if self._at or stands:
+            self._waited = self._now()
+        self._flow(False)
+        if not stands:
+            self._in_line = True
             self._turns.want(self, later=True)  # the messages cost more than their frames
 
     def work(self) -> None:
@@ -290,10 +295,12 @@ class Intake:
             end = self._frames.upto(data, at, FRAMES_A_TURN, self._now())
         except Flood as why:
             flood = self._flood
+            self._flow(False)
             self.stop()
             flood(str(why))
             return
         if end == at and self._later is not None:
+            self._flow(False)
             self._timer = self._later(PACE_S, self._refilled)
             return
         self._at = end

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from gatewright.call import Target
+from gatewright.chunk_way import ChunkWay
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 from gatewright.mcp.wire.jsonrpc import Notification, parse
 from gatewright.mcp.wire.methods import WORDS
+from gatewright.secret_scanning.chunks import CHUNK
 from tests.behaviour.task_places import (
     BOB,
     House,
@@ -147,3 +149,58 @@ def test_each_notification_of_servers_is_placed() -> None:
     assert said == OF_THE_SERVER - mgp | _OF_A_CALL
     assert not OF_THE_SERVER & _OF_A_CALL
     assert {one for one in said if "tasks" in one} == TASK_STATUS
+
+
+class Straight(FakeBack):
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.free = True
+
+    def chunks(self) -> ChunkWay:
+        return ChunkWay(lambda: self.free, self.texts.append)
+
+
+def chunk(ident: Any, text: str, **more: Any) -> dict[str, Any]:
+    content = {"type": "text", "text": text}
+    return {
+        "method": CHUNK,
+        "params": {"request_id": ident, "index": 0, "content": content, "done": False, **more},
+    }
+
+
+async def test_chunks_of_a_stream_go_straight_to_their_own_call_and_nobody_elses() -> None:
+    """After the first: what names no open call of the connection, or the call of a caller whose chunks are events, goes no other way."""
+
+    reply = {"mgp": {"version": "0.2.0", "extensions": ["streaming"]}}
+    async with linked(face=Face(("streaming",)), capabilities=reply) as (link, server):
+        ann, bob, eve = Straight(), Straight(), FakeBack()
+        calls = [start(link, one) for one in (ann, bob, eve)]
+        hers, his, evil = [(await server.next())["id"] for _ in calls]
+
+        async def read(*said: dict[str, Any]) -> None:
+            for one in (*said, chunk(evil, "e")):
+                server.say(**one)
+            count = len(eve.events) + 1
+            await eve.until(lambda: len(eve.events) >= count)
+
+        await read(chunk(hers, "first"), chunk(his, "first"))
+        await read(chunk(hers, "a"), chunk(his, "b"), chunk(999, "x"), chunk(str(hers), "y"))
+        await read(chunk(hers, "more", note="x"))
+        ann.free = False
+        await read(chunk(hers, "behind"))
+        ann.free = True
+        await read(chunk(hers, "last", done=True))
+        assert (ann.texts, bob.texts) == (["a"], ["b"])
+        said = [one["content"]["text"] for one in ann.of(CHUNK)]
+        assert said == ["first", "more", "behind", "last"]
+        assert [one["content"]["text"] for one in bob.of(CHUNK)] == ["first"]
+        assert link.dropped == 2
+        for ident in (hers, his):
+            server.say(id=ident, result={"content": []})
+        await within(asyncio.gather(*calls[:2]))
+        await read(chunk(hers, "late"), chunk(his, "late"))
+        assert (ann.texts, bob.texts) == (["a"], ["b"])
+        assert link.dropped == 4
+        server.say(id=evil, result={"content": []})
+        await within(calls[2])

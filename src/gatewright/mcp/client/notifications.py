@@ -8,6 +8,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 from gatewright.call import Event
+from gatewright.chunk_way import NOWHERE, ChunkWay, chunk_way
 from gatewright.mcp.client.callbacks import Callbacks
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.pending_requests import PendingRequest
@@ -17,6 +18,8 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 from gatewright.mcp.wire.methods import CALLBACK
+from gatewright.mcp.wire.plain_chunk import plain_chunk
+from gatewright.secret_scanning.chunks import CHUNK
 
 __all__ = ["Notes", "Speaks"]
 
@@ -53,6 +56,8 @@ class Notes:
         self._pending = pending
         self._questions = questions
         self._callbacks = Callbacks(link)
+        self.streams = False
+        """Whether a call has had plain chunks here."""
         self.listening: dict[str, asyncio.Future[Any]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it, to what it says it honours."""
 
@@ -73,6 +78,21 @@ class Notes:
             self._called_back(params, stream)
         else:
             self._other(method, params, stream)
+
+    def chunk(self, data: bytes) -> bool:
+        """Pass on a plain chunk of a call that has had some before; False for any other frame, with which nothing was done."""
+        found = plain_chunk(data)
+        if found is None:
+            return False
+        # None where there is no such call, and of a prepared one.
+        way: ChunkWay | None = getattr(self._pending.get(found.request_id), "chunks", None)
+        if way is None:
+            return False
+        is_free, say = way
+        if not is_free():
+            return False
+        say(found.content.text)
+        return True
 
     def _other(self, method: str, params: dict[str, Any], stream: PendingRequest | None) -> None:
         """Take what does not say by its method whose it is."""
@@ -112,6 +132,10 @@ class Notes:
             self._link.dropped += 1
             return
         self._emit(exchange, method, params)
+        # Those on a stream of their own come by `_notified`, each with more to read than to pass on.
+        if exchange.chunks is None and method == CHUNK and stream is None:
+            exchange.chunks = found = chunk_way(exchange.back) or NOWHERE
+            self.streams = self.streams or found is not NOWHERE
 
     def _owner(
         self, stream: PendingRequest | None, params: dict[str, Any]

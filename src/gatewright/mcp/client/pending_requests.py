@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from gatewright.call import Back, Call, Failure, Refusal
+from gatewright.chunk_way import ChunkWay
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["EXPIRED", "Clock", "Params", "PendingRequest", "Reply"]
@@ -48,6 +49,8 @@ class PendingRequest(msgspec.Struct, eq=False):
     """Whether its caller has heard or was asked something of it: made once more, that would come twice."""
     given_up: Failure | None = None
     """Why it was `EXPIRED` before its time, and what its caller hears instead."""
+    chunks: ChunkWay | None = None
+    """How its plain chunks go on, once it has sent one."""
     work: asyncio.Task[Any] | None = None
     """What fetches the answer, where it does not come by itself."""
     _pauses: int = 0

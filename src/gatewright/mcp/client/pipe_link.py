@@ -304,6 +304,8 @@ class PipeLink(Link):
     def message(self, data: bytes) -> None:
         """Take one whole message (`Receiver`). A child that is being stopped may still write: what it says would be taken for
         the words of the next one."""
+        if self._notes.streams and not self._closing and self._notes.chunk(data):
+            return
         if self._closing:
             return
         found = jsonrpc.plain_response(data)
@@ -325,7 +327,8 @@ class PipeLink(Link):
             self._malformed(message, data)
             return
         self._garbage = 0
-        self._all_ordinary()  # whose it is, is found among them
+        if self.takes_plainly:  # else there are no prepared ones, and it may be one of very many
+            self._all_ordinary()  # whose it is, is found among them
         if type(message) is jsonrpc.Response:
             self._answered(message)
         elif type(message) is jsonrpc.Notification:

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Question
+from gatewright.chunk_way import ChunkWay, chunk_end
 from gatewright.mcp.wire import jsonrpc
 from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
 
@@ -229,6 +230,23 @@ class OpenCall:
         return found
 
     # -- chunks
+
+    def chunks(self) -> ChunkWay | None:
+        """The way of plain ones, as long as the client is not behind."""
+        end = chunk_end(self._back)
+        if end is None or not self._asked or self._handle:
+            return None
+        is_free, send = end
+
+        def free() -> bool:
+            return not (self._over or self._held or self._dropped) and is_free(SLOW_BYTES)
+
+        def say(text: str) -> None:
+            self._keep(text)
+            send(self._pieces, text)
+            self._pieces += 1
+
+        return ChunkWay(free, say)
 
     def _chunk(self, event: Event) -> None:
         params = event.params

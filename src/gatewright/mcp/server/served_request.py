@@ -27,13 +27,14 @@ from gatewright.call import (
     Outcome,
     Question,
 )
+from gatewright.chunk_way import ChunkEnd
 from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
 from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs
 from gatewright.mcp.server.sealed_state import resealed, state_of
 from gatewright.mcp.server.server_context import Answering, InTask, Reply, Running, ServerContext
-from gatewright.mcp.server.server_events import wanted
+from gatewright.mcp.server.server_events import chunk_end_of, wanted
 from gatewright.mcp.server.url_elicitations import pages
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
@@ -254,13 +255,14 @@ class ServedRequest:
         if seat is None:
             self._kept = self._kept or KeptEvents(self._host.front.queue_bytes)
             self._kept.add(event)
-            return
-        if event.method == RECONNECT:
+        elif event.method == RECONNECT:
             seat.reconnect(int(event.params.get("retry_ms", 1000)))
-            return
-        params = wanted(event, self._inbound, self._host.conversation)
-        if params is not None:
+        elif (params := wanted(event, self._inbound, self._host.conversation)) is not None:
             seat.event(jsonrpc.notification(event.method, params))
+
+    def chunk_end(self) -> ChunkEnd | None:
+        """Where its plain chunks leave (`HasChunkEnd`)."""
+        return chunk_end_of(self._seat, self._inbound, lambda: self._seat)
 
     # -- questions
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gatewright.call import Client, Event
+from gatewright.chunk_way import ChunkEnd
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound
+from gatewright.mcp.server.server_context import Reply
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import defined, is_known
+from gatewright.mcp.wire.plain_chunk import frames
+from gatewright.secret_scanning.chunks import CHUNK
 
-__all__ = ["hears", "wanted"]
+__all__ = ["chunk_end_of", "hears", "wanted"]
 
 _MGP_NEEDS = {
     "stream": "streaming",
@@ -42,3 +47,16 @@ def wanted(event: Event, inbound: Inbound, conversation: Conversation) -> dict[s
     if "request_id" in params and method.startswith("notifications/mgp."):
         return {**params, "request_id": jsonrpc.decode(inbound.id)}
     return params
+
+
+def chunk_end_of(
+    reply: Reply | None, inbound: Inbound, waits: Callable[[], Reply | None]
+) -> ChunkEnd | None:
+    """Where chunks of a call leave as long as the same reply `waits`: what `wanted` makes of them, in one step."""
+    if reply is None or not hears(inbound.client, CHUNK):
+        return None
+    frame, event = frames(jsonrpc.encode(jsonrpc.decode(inbound.id))), reply.event
+    return ChunkEnd(
+        lambda most: waits() is reply and reply.behind <= most,
+        lambda index, text: event(frame(index, text)),
+    )
