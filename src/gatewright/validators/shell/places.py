@@ -46,7 +46,7 @@ def resolve(folder: Path, text: str, *, glob: bool = False) -> Path:
     elif text.startswith("~"):
         name, _, text = text[1:].partition("/")
         # The home of somebody by name is where homes of others are.
-        base, parts = ("/", ["home", name]) if name.isalnum() else ("~", [])
+        base, parts = ("/", ["home", name]) if name else ("~", [])
     for part in text.split("/"):
         if part == "..":
             base, parts = _climbed(base, parts, anchor)
