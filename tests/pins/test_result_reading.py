@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,7 @@ def test_a_result_with_a_name_that_is_no_unicode_is_marked() -> None:
 
 BEFORE = ["Hi", "Hi.", "Hi,", "# Notes", "| a | b |", "1 row", "Total: 3"]
 BREAKS = ["\n", "\r\n", "\n\n", "\n  "]
-AS_WRITTEN = {
+AS_WRITTEN: dict[str, Callable[[str], str]] = {
     "as it is": lambda text: text,
     "as JSON": lambda text: json.dumps(text)[1:-1],
     "as JSON with numbers": lambda text: "".join(f"\\u{ord(one):04x}" for one in text),

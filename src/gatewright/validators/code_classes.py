@@ -1,4 +1,4 @@
-"""`code_safety` at `strict`, `readonly`: how classes, `__slots__`, enumerations, dataclass fields are made; fields in positional class patterns.
+"""`code_safety` at `strict`, `readonly`: how classes, `__slots__`, enumerations, dataclass fields are made; fields in class patterns.
 
 A class whose members are computed has special ones that no text names: other code looks them up, and dataclasses run them as text. So classes
 are written out.
