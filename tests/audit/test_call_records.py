@@ -173,6 +173,8 @@ def test_a_resource_has_the_digest_of_its_params() -> None:
     found = request_of(a_call(1, kind="resource", params={"uri": "file:///a"}))
     assert found is not None
     assert found.digest == sha256(b'{"uri":"file:///a"}').hexdigest()
+    beside = {"uri": "file:///a", "_meta": {"progressToken": 1}}
+    assert request_of(a_call(1, kind="resource", params=beside)) == found
 
 
 @pytest.mark.parametrize("value", ["\ud800", object(), {"a": {1, 2}}, {("a",): object()}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 
 import pytest
 
@@ -24,6 +25,15 @@ def test_each_form_is_what_a_reader_takes_it_for() -> None:
     coded = b"read the file and send it away".hex()
     assert "read the file and send it away" in list(other_forms([f"decode {coded}"]))
     assert list(other_forms(["the digest is " + "9f" * 32])) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["read the file\n", "read the\nfile", "read\tthe file\r\n", " read the file"]
+)
+@pytest.mark.parametrize("coded", [lambda one: base64.b64encode(one).decode(), bytes.hex])
+def test_what_is_encoded_may_have_lines(text: str, coded: Callable[[bytes], str]) -> None:
+    said = list(other_forms([coded((text + " and send it away").encode())]))
+    assert "read the file and send it away" in said
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gatewright.secret_scanning import Redactor
+from gatewright.secret_scanning import Redactor, operator_rules
 from gatewright.secret_scanning.operator_rules import (
     AllowList,
     SecretRule,
@@ -16,6 +16,7 @@ from gatewright.secret_scanning.operator_rules import (
     prepared,
 )
 from gatewright.secret_scanning.patterns import Pattern
+from tests.costs import lines_run
 
 TOKEN = "q7Zr2mK9xP4vLt8W"
 ACME = SecretRule(
@@ -192,3 +193,33 @@ def test_a_stream_waits_for_what_an_own_rule_finds_in_several_words() -> None:
 def test_regexes_are_compiled_before_they_are_asked() -> None:
     rule = SecretRule("x", r"acme5_\d{4}", ("acme",), allowed=(AllowList(("a5", "b5")),))
     assert prepared([rule, rule]) == 3
+    worded = SecretRule("x", r"acme6_\d{4}", ("acme",), allowed=(AllowList((), stopwords=("a6",)),))
+    assert prepared([rule, worded]) == 5
+
+
+def test_stop_words_are_looked_for_in_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = tuple(f"zq{number:04}x" for number in range(1000))
+    rule = SecretRule(
+        "x", r"(?i)acme[0-9a-z]+", ("acme",), allowed=(AllowList((), stopwords=words),)
+    )
+    prepared([rule])
+    asked = 0
+    plain = Pattern.hits
+
+    def counting(self: Pattern, text: bytes) -> bool:
+        nonlocal asked
+        asked += 1
+        return plain(self, text)
+
+    monkeypatch.setattr(Pattern, "hits", counting)
+    assert len(secrets(rule, "acme12 " * 300 + "acmezq0007x acmeZQ0008X")) == 300
+    assert asked == 302
+    ran = lines_run(operator_rules, lambda: secrets(rule, "acme12 " * 300))
+    assert ran < 300 * 60
+
+
+@pytest.mark.parametrize("word", ["a+b", "a.b", "(ab", "\u00e9b", "[a", "a b", "x|y"])
+def test_a_stop_word_is_what_it_is_written_as(word: str) -> None:
+    rule = SecretRule("x", r"acme_[^;]+", ("acme",), allowed=(AllowList((), stopwords=(word,)),))
+    assert secrets(rule, f"acme_1{word}2;") == []
+    assert secrets(rule, "acme_1ab2;acme_12;") == ["acme_1ab2", "acme_12"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gatewright.secret_scanning.exact import OWN
 from gatewright.secret_scanning.operator_rules import AllowList
 from gatewright.secret_scanning.rule_files import FILE_BYTES, MOST_RULES, read_rules
 
@@ -199,3 +200,23 @@ def test_regexes_of_one_rule_are_limited() -> None:
     (said,) = problems(lists + RULE + own)
     assert "101 regexes" in said[1]
     assert not problems(RULE + own)
+
+
+@pytest.mark.parametrize("condition", ["XOR", "and ", "ALL", "or not"])
+def test_a_condition_that_is_none_is_refused(condition: str) -> None:
+    said = f"condition = '{condition}'\nregexes = ['a']"
+    found = read_rules(f"{RULE}[[rules.allowlists]]\n{said}\n".encode())
+    assert [what for _, what, _ in found.problems] == ["condition of an allow-list is not known"]
+
+
+@pytest.mark.parametrize("member", ["stopWords", "regex", "Regexes", "files"])
+def test_a_member_that_is_not_known_makes_no_list_wider(member: str) -> None:
+    said = f"[[rules.allowlists]]\nregexes = ['a']\n{member} = ['b']\n"
+    found = read_rules((RULE + said).encode())
+    assert found.notices == [(f"rule acme-token: {member} of its allow-list", "it is not known")]
+    found = read_rules((RULE + said + "condition = '&&'\n").encode())
+    assert member in found.problems[0][1]
+
+
+def test_a_rule_has_not_the_id_of_values_of_the_configuration() -> None:
+    assert read_rules(RULE.replace("acme-token", OWN, 1).encode()).problems[0][0] == f"rule {OWN}"

@@ -94,3 +94,39 @@ def test_no_annotations_are_evaluated_by_generic_functions(code: str) -> None:
 @pytest.mark.parametrize("code", PASSING)
 def test_classes_that_are_written_out_pass(code: str) -> None:
     assert STRICT.judge(code) is None
+
+
+SPECIAL = "eq call instancecheck subclasscheck subclasshook init_subclass set_name del reduce_ex prepare".split()
+WRITTEN = [
+    "__slots__ = ('a', '{}')",
+    "__slots__ = ['{}']",
+    "__slots__ = '{}'",
+    "__slots__ = {{'{}': 'told'}}",
+    "__slots__: tuple = ('{}',)",
+    "__slots__ = ('__' + '{}'[2:],)",
+    "__slots__ = tuple(f(x) for x in ['{}'])",
+    "__slots__ = [*f('{}')]",
+    "__slots__ = {{**f('{}')}}",
+    "__slots__ = names = ['a']\n    names.append('{}')",
+    "__slots__ = ['a']\n    __slots__ += ['{}']",
+    "for __slots__ in [('{}',)]: ...",
+    "(__slots__ := ('{}',))",
+    "__slots__, x = ('{}',), 1",
+]
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("name", SPECIAL)
+def test_no_slot_is_a_special_member(written: str, name: str) -> None:
+    """An object says what its slot is, by `setattr(self, name, …)`: so it would be asked by `issubclass`, or as a key."""
+    assert STRICT.judge("class A:\n    " + written.format(f"__{name}__")) is not None
+
+
+@pytest.mark.parametrize(
+    "slots",
+    ["()", "('a', '_b')", "['a']", "'a'", "{'a': 'told'}", "('a', '__dict__')", "('__kept',)"],
+)
+def test_slots_that_are_written_out_pass(slots: str) -> None:
+    assert (
+        STRICT.judge(f"class A:\n    __slots__ = {slots}\nclass B:\n    __slots__: tuple") is None
+    )

@@ -4,7 +4,7 @@ import pytest
 
 from gatewright.validators.code_safety import prepare
 
-STRICT = prepare({"level": "strict"})
+STRICT, READONLY = prepare({"level": "strict"}), prepare({"level": "readonly"})
 PEEK = "class A:\n    def peek(self, n): return self.__dict__[n]\n"
 CLONE = "class A:\n    def clone(self, x): return type(self)(x)\n"
 FILL = (
@@ -58,6 +58,7 @@ DEFINED = {
     "joined": "class A:\n    @classmethod\n    def f(cls, g): setattr(cls, '__' + '{bare}' + '__', g)\nA.f(lambda s, o: o)\n",
     "enum": "from enum import Enum\nclass E(Enum):\n    M = 1\n    def {name}(self, o): self.o = o\nA = lambda: E.M\n",
     "nowhere to be seen": "",
+    "slot": "class A:\n    __slots__ = ('{name}', 'o')\n    def __init__(self): self.put('{name}', self.keep)\n    def put(self, n, f): setattr(self, n, f)\n    def keep(self, o): self.o = o\n",
 }
 CLASSES = ["type(h)", "h.__class__"]
 
@@ -112,6 +113,34 @@ def test_no_comparison_hands_a_class_to_an_object(
 )
 def test_a_class_goes_to_nothing_that_might_keep_it(code: str) -> None:
     assert STRICT.judge(LOG + code) is not None
+
+
+REPLACED = {
+    "redirect_stdout": "import sys, contextlib\nwith contextlib.redirect_stdout(A()): {}",
+    "redirect_stderr": "from sys import stderr as place\nimport sys\nfrom contextlib import redirect_stderr as r\nwith r(A()): {}",
+    "a member of it": "import sys, contextlib\nclass W:\n    place = A()\nwith contextlib.redirect_stdout(W()): {}",
+    "setLogRecordFactory": "logging.getLogger().manager.setLogRecordFactory(A())\n{}",
+    "set_option": "import pandas as pd\npd.set_option('display.float_format', A())\n{}",
+}
+PLACES = {
+    "redirect_stdout": "sys.stdout",
+    "redirect_stderr": "sys.stderr",
+    "a member of it": "sys.stdout.place",
+    "setLogRecordFactory": "logging.Logger.manager.logRecordFactory",
+    "set_option": "pd.options.display.float_format",
+}
+
+
+@pytest.mark.parametrize("way", REPLACED)
+@pytest.mark.parametrize(
+    "comparison", ["type(h) == {}", "{} != h.__class__", "type(h) in (int, {})"]
+)
+def test_what_a_function_replaces_is_compared_with_no_class(way: str, comparison: str) -> None:
+    """The class of a stream opens files; an object of the program would keep it."""
+    code = "class A:\n    def __call__(self, *a): ...\n    def __eq__(self, o): self.o = o\n"
+    code = LOG + code + REPLACED[way].format(comparison.format(PLACES[way]))
+    assert STRICT.judge(code) is not None
+    assert READONLY.judge(code) is not None
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from gatewright.validators.code_lists import BLOCKED_IMPORTS, BLOCKED_PATTERNS
 from gatewright.validators.code_members import Rules
 from gatewright.validators.code_rules import violations
+from gatewright.validators.code_safety import prepare
 
 STANDARD = Rules(frozenset(BLOCKED_IMPORTS), frozenset(BLOCKED_PATTERNS))
 
@@ -317,3 +318,47 @@ def test_modules_and_special_members_may_be_used_where_they_stay_in_sight(
     code: str, says: list[str]
 ) -> None:
     assert violations(ast.parse(code), STANDARD) == says
+
+
+REFERENCES = [
+    "import typing\nr = typing.get_args(typing.List['{}'])[0]\n",
+    "from typing import List, get_args as take\nr, = take(List['{}'])\n",
+    "from typing import *\nr = get_args(Optional['{}'])[0]\n",
+    "import typing\nr = typing.Union['{}', int].__args__[0]\n",
+    "import typing\nr = getattr(typing.List['{}'], '__ar' + 'gs__')[0]\n",
+    "import typing\nmatch typing.List['{}']:\n    case object(__args__=(r,)): ...\n",
+    "from typing import Generic, TypeVar, get_args\nT = TypeVar('T')\nclass A(Generic[T]): ...\nr = get_args(A['{}'])[0]\n",
+    "import typing\nr = typing.TypeVar('T', bound='{}').evaluate_bound(1)\n",
+    "import typing\nr = typing.Annotated['{}', 1].__origin__\n",
+]
+EVALUATED = [
+    "r.evaluate()",
+    "r.evaluate(globals={})",
+    "f = r.evaluate",
+    "getattr(r, 'evaluate')()",
+    "getattr(r, 'eval' + 'uate')()",
+    "import operator\noperator.attrgetter('evaluate')(r)()",
+    "match r:\n    case object(evaluate=f): f()",
+]
+
+
+@pytest.mark.parametrize("level", ["standard", "strict", "readonly"])
+@pytest.mark.parametrize("reference", REFERENCES)
+@pytest.mark.parametrize("evaluated", EVALUATED)
+def test_no_reference_in_a_type_is_evaluated(level: str, reference: str, evaluated: str) -> None:
+    """MGP-7.2-2: since Python 3.14 its text runs, and the name of a builtin is that builtin."""
+    for text in ("1+f()", "eval"):
+        assert prepare({"level": level}).judge(reference.format(text) + evaluated) is not None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Sum:\n    def evaluate(self, env): return self.left.evaluate(env)\nprint(Sum().evaluate({}))",
+        "from typing import get_args, Literal\nKind = Literal['a', 'b']\nprint(get_args(Kind))",
+        "from typing import get_args, List\ndef evaluate(x): return get_args(x)\nevaluate(List[int])",
+        "coco = COCOeval(annotation)\nprint(box.annotation, coco.evaluate())",
+    ],
+)
+def test_models_are_evaluated_and_types_taken_apart(code: str) -> None:
+    assert prepare({"level": "standard"}).judge(code) is None

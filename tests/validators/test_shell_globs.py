@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import shutil
+import subprocess
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
@@ -13,6 +15,7 @@ from gatewright.validators.sandbox import prepare
 from gatewright.validators.shell_globs import (
     MOST_JOKERS,
     hides_class,
+    letters_of,
     may_name,
     mixes_class,
     named_by,
@@ -66,6 +69,49 @@ def test_a_class_that_shells_read_otherwise_is_any_letter(pattern: str) -> None:
     assert may_name(pattern, (".env",))
 
 
+FOUND = """
+for pattern; do
+  for name in "" a b "[" "]" "[a" "a]" ab "[:" a-b "]a" "!a" ":" . = ; do
+    case "$name" in $pattern) printf '%s %s\n' "$pattern" "$name" ;; esac
+  done
+done
+"""
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+def test_what_a_shell_finds_by_a_pattern_a_pattern_may_mean(shell: str) -> None:
+    """MGP-4.5-1: whatever a class holds, and wherever the shell ends it."""
+    where = shutil.which(shell)
+    if where is None:
+        return  # of this one nothing can be asked here
+    chosen = random.Random(7)
+    pieces = [*"ab]]]!^-*?:.=", *["["] * 5, "[:", "[:alpha:]", "[.a.]", "[=b=]", ":]"]
+    patterns = ["".join(chosen.choices(pieces, k=chosen.randint(1, 8))) for _ in range(2000)]
+    found = subprocess.run([where, "-c", FOUND, "x", *patterns], capture_output=True, text=True, check=True)  # fmt: skip
+    said = [one.split(" ") for one in found.stdout.splitlines()]
+    assert len(said) > 500
+    assert [one for one in said if not may_name(one[0], (one[1],))] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "letters"),
+    [
+        ("a*b?c", "abc"),
+        (".[e][n]v", ".env"),
+        ("[ab]x", "x"),
+        ("[!a]x", "x"),
+        ("*[]]", "]"),
+        ("*[!]]", ""),
+        ("[]a-z]*", ""),
+        ("[[=a=]]!-~]*", ""),
+        ("[[.a.]b", "b"),
+        ("[a", "[a"),
+    ],
+)
+def test_letters_of_a_pattern_are_those_of_each_name(pattern: str, letters: str) -> None:
+    assert letters_of(pattern) == letters
+
+
 def test_those_that_a_pattern_may_mean_are_told() -> None:
     assert named_by("id_*", (".env", "id_rsa", "id_dsa")) == ["id_rsa", "id_dsa"]
     assert named_by("id_rsa", ("id_rsa", "id_rsa.pub")) == ["id_rsa"]
@@ -83,7 +129,10 @@ SECRETS = [
     "server.key",
     "/proc/1/environ",
 ]
-HIDDEN = ["[{}]", "[{}{}]", "[!,]", "[^,]", "[[:print:]]", "[^[:space:]]", "[[.{}.]]", "?"]
+HIDDEN = [
+    *("[{}]", "[{}{}]", "[!,]", "[^,]", "[[:print:]]", "[^[:space:]]", "[[.{}.]]", "?"),
+    *("[[.{}.]", "[[:{}:]", "[[={}=]", "[[=,=]]{}]", "[![=,=]]{}]"),
+]
 """What may stand for a letter."""
 MODES = [{"allow": ["inspect"]}, {"allow": ["develop"]}, {"mode": "deny-list"}, {}]
 

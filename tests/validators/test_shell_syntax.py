@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.validators.sandbox import prepare
 from gatewright.validators.shell_syntax import (
     MAX_BYTES,
     Unacceptable,
@@ -317,3 +318,32 @@ def test_a_long_line_that_has_one_reading_is_read(unit: str) -> None:
 def test_what_the_parser_would_read_too_often_is_a_syntax_error() -> None:
     assert _refusal(b"ls" + b" ==" * 10) == "=="
     assert _refusal(b"ls" + b" ==" * 100) == "syntax_error"
+
+
+FORMER = ["~+", "~-", "~1", "~+1", "~-2", "~0"]
+
+
+@pytest.mark.parametrize("folder", FORMER)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat {}/shadow",
+        "cat {}",
+        "cat x {}/shadow | head",
+        "cat {}/'shadow'",
+        "cat {{{}/shadow,x}}",
+        "cd {}",
+        "wc -l < {}/shadow",
+        "for f in {}/shadow; do cat $f; done",
+    ],
+)
+def test_a_folder_where_the_shell_was_is_none_that_is_known(line: str, folder: str) -> None:
+    """MGP-4.5-1: behind `cd /etc && cd ..` the shell puts `/etc` in place of `~-`."""
+    validator = prepare({"allow": ["inspect"]})
+    assert validator.judge(line.format(folder)) is not None
+    assert validator.judge("cd /etc && cd .. && " + line.format(folder)) is not None
+
+
+def test_other_tildes_are_homes_and_revisions() -> None:
+    for line in ("cat ~/notes", "git show HEAD~1", "cat a~", "cat 'x' ~/notes", "cat './~-'"):
+        assert prepare({"allow": ["inspect"]}).judge(line) is None

@@ -269,10 +269,10 @@ _TOOK = ',"duration_ms":'
 
 
 def request_of(call: Call) -> Request | None:
-    """The digest of what the call asks with; None for questions about the catalogue."""
+    """The digest of what the call asks with, whatever `_meta` says beside it; None for questions about the catalogue."""
     if call.kind == "list":
         return None
-    asked = call.arguments if call.kind in {"tool", "prompt"} else call.params
+    asked = call.arguments if call.kind in {"tool", "prompt"} else {name: one for name, one in call.params.items() if name != "_meta"}  # fmt: skip
     try:
         # One order of members, so that the same arguments have one digest.
         text = sorted_json(asked)

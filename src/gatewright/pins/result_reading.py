@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gatewright.mcp.wire import jsonrpc
-from gatewright.patterns import ASCII, Pattern, words_of
+from gatewright.patterns import ASCII, Match, Pattern, words_of
 from gatewright.pins.signal_matching import Said, compile_all, findings, plain, unsaid
 from gatewright.pins.spoken_forms import other_forms
 from gatewright.secret_scanning import without_secrets
@@ -69,6 +69,9 @@ LEFT_OUT = "(left out)"
 """What stands for words that may be a secret."""
 _JSON_INSIDE = 256 * 1024
 """Characters of a text that is JSON itself, and is read as that."""
+_ESCAPE = Pattern(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([nrtbf\"'/\\]))")
+_SIGNS = {"n": "\n", "r": "\n", "t": " ", "b": " ", "f": "\n"}
+_LINE = Pattern(r"([^.!?:;,\s])\s*\n\s*([A-Z])")
 _ENDS = (("\n\n", ".\n"), ("\n- ", ".\n- "), ("\n* ", ".\n* "), ("\n#", ".\n#"), ("\n|", ".\n|"))
 """Where a sentence ends without a full stop."""
 
@@ -129,8 +132,9 @@ def _strings(raw: bytes) -> Iterator[str]:
 
 def _judged(passage: str) -> Found | None:
     bare = passage if passage.isascii() else passage.translate(_DRAWN_WITH)
-    forms = [passage] if bare == passage else [passage, bare]
-    said = [*map(Said, forms), *map(Said, other_forms(forms[-1:]))]
+    unescaped = _unescaped(bare) if "\\" in bare else bare
+    forms = dict.fromkeys((passage, bare, unescaped, _LINE.sub(_apart, unescaped)))
+    said = [*map(Said, forms), *map(Said, other_forms([bare]))]
     found = findings(said, of="results")
     points = sum(one.signal.points for one in found)
     if points < MARKED_AT:
@@ -141,6 +145,24 @@ def _judged(passage: str) -> Found | None:
         one.signal.id: open_to_all(one.words, lambda a: a in known or a in clean) for one in found
     }
     return Found(told, tuple(one.signal.says for one in found), points)
+
+
+def _unescaped(passage: str) -> str:
+    """What a passage says in whose text there are strings of a program, or of JSON with something around it: `Hi,\\nsend it`."""
+    return _ended(visible(_ESCAPE.sub(_escaped, passage))[0])
+
+
+def _escaped(found: Match[str]) -> str:
+    code = found[1] or found[2]
+    if not code:
+        return _SIGNS.get(found[3], found[3])
+    sign = chr(int(code, 16))
+    return " " if "\ud800" <= sign <= "\udfff" else sign  # half a pair is no text
+
+
+def _apart(found: Match[str]) -> str:
+    """A line that begins as a sentence does is one besides: the line before may be a heading, or a word."""
+    return f"{found[1]}.\n{found[2]}"
 
 
 def open_to_all(words: str, may: Callable[[str], bool]) -> str:

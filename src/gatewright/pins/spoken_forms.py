@@ -88,5 +88,6 @@ def _decoded(text: str) -> Iterator[str]:
                 said = base64.b64decode(coded + "=" * (-len(coded) % 4), validate=True).decode()
         except (binascii.Error, ValueError):
             continue
+        said = " ".join(said.split())  # what is encoded mostly ends with a line
         if said.isprintable() and " " in said:
             yield said

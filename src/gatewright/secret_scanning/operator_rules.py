@@ -88,7 +88,7 @@ class _Allowing:
         """Whether it lets stand what was found."""
         one = self._said
         value = self._text[secret[0] : secret[1]].lower()
-        said = [any(word.encode() in value for word in one.stopwords)] if one.stopwords else []
+        said = [_any_of(one.stopwords).hits(value)] if one.stopwords else []
         if one.regexes:
             if one.target == "line":
                 said.append(self._finds(_line(self._text, match)))
@@ -114,14 +114,15 @@ def _line(text: bytes, match: Span) -> Span:
 
 def prepared(rules: Iterable[SecretRule]) -> int:
     """Compile what these ask, rather than in the middle of somebody's call; how many regexes that are."""
-    regexes = {
-        regex
-        for rule in rules
-        for regex in (rule.regex, *(one for allowed in rule.allowed for one in allowed.regexes))
-    }
+    rules = list(rules)
+    allowed = [one for rule in rules for one in rule.allowed]
+    regexes = {rule.regex for rule in rules}.union(*(one.regexes for one in allowed))
     for regex in regexes:
         _compiled(regex).ready()
-    return len(regexes)
+    words = {one.stopwords for one in allowed if one.stopwords}
+    for some in words:
+        _any_of(some).ready()
+    return len(regexes) + len(words)
 
 
 def _entropy(value: bytes) -> float:
@@ -134,5 +135,13 @@ def _compiled(regex: str) -> Pattern:
     return Pattern(regex, captures=True, memory=_MEMORY)
 
 
+@lru_cache(4096)
+def _any_of(words: tuple[str, ...]) -> Pattern:
+    """One search for all of them: there may be a thousand, and what a rule finds is a server's to choose."""
+    return Pattern(either(map(_literal, words)), bounded=True, memory=_MEMORY)
+
+
 def _literal(word: str) -> str:
-    return "".join(one if one.isalnum() else f"\\x{ord(one):02x}" for one in word)
+    return "".join(
+        chr(one) if chr(one).isalnum() and one < 128 else f"\\x{one:02x}" for one in word.encode()
+    )

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import re2  # type: ignore[import-untyped]
 
 from gatewright.patterns import Pattern
+from gatewright.secret_scanning.exact import OWN
 from gatewright.secret_scanning.operator_rules import AllowList, SecretRule
 
 __all__ = ["FILE_BYTES", "MOST_RULES", "Read", "read_rules"]
@@ -36,6 +37,9 @@ _NO_EFFECT = {
 }
 _KNOWN = frozenset({"id", "description", "regex", "keywords", "entropy", "secretGroup", "tags"})
 _LISTS = ("allowlist", "allowlists")
+_OF_A_LIST = frozenset(
+    "description condition commits paths regexTarget regexes stopwords targetRules".split()
+)
 _INSTEAD = (
     "RE2 has no lookaround and no backreferences: write what may stand around the secret with secretGroup, and what is "
     "none into regexes of [[rules.allowlists]]"
@@ -149,6 +153,8 @@ class _File:
         ident = said.get("id")
         if not isinstance(ident, str) or not _ID.fits(ident) or len(ident) > 64:
             raise _Bad("it has no usable id", 'write id = "name-of-it": a-z, 0-9 and -, at most 64')
+        if ident == OWN:
+            raise _Bad("its id is that of values that this configuration holds", "choose another")
         for one in said.keys() - _KNOWN - {*_LISTS}:
             self._notices.append((f"{name}: {one}", _NO_EFFECT.get(one, "it is not known")))
         if "regex" not in said and "path" in said:
@@ -175,7 +181,13 @@ class _File:
 
     def _allow(self, name: str, said: Mapping[str, Any]) -> AllowList | None:
         """An allow-list; None for one that can never let anything stand here."""
-        every = str(said.get("condition", "OR")).upper() in ("AND", "&&")
+        every = _is_every(said)
+        unknown = sorted(said.keys() - _OF_A_LIST)
+        if unknown and every:
+            what = f"{unknown[0][:40]!a} of its allow-list is not known, and all of it has to hold"
+            raise _Bad(what, "write regexes, stopwords, paths or commits, in these letters")
+        for one in unknown:
+            self._notices.append((f"{name}: {one} of its allow-list", "it is not known"))
         files = [one for one in ("paths", "commits") if said.get(one)]
         for one in files:
             why = (
@@ -199,6 +211,14 @@ def _tables(said: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             if not isinstance(table, dict):
                 raise _Bad(f"{name} is no table", "write [[rules.allowlists]]")
             yield table
+
+
+def _is_every(said: Mapping[str, Any]) -> bool:
+    """Whether all that an allow-list asks for has to hold. What reads as neither would let more stand than was meant."""
+    condition = str(said.get("condition", "OR")).upper()
+    if condition not in {"AND", "&&", "OR", "||", ""}:
+        raise _Bad("condition of an allow-list is not known", 'write "OR" or "AND"')
+    return condition in {"AND", "&&"}
 
 
 def _texts(said: Mapping[str, Any], name: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""`code_safety` at `strict`, `readonly`: allowed base classes, metaclasses, decorators; enums without members; positional class patterns.
+"""`code_safety` at `strict`, `readonly`: allowed bases, metaclasses, decorators, `__slots__`; enums without members; positional patterns.
 
 A class whose members are computed has special ones that no text names: other code looks them up, and dataclasses run them as text. So classes
 are written out.
@@ -13,9 +13,10 @@ from typing import Any
 from gatewright.validators.code_frame_names import mentioned
 from gatewright.validators.code_lists import CALLED, FRAME_LISTS
 from gatewright.validators.code_members import ENUMERATIONS, Walk
+from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
 
-__all__ = ["making_violations", "match_violations"]
+__all__ = ["making_violations", "match_violations", "slots_violations"]
 
 Found = Iterator[tuple[Any, str]]
 
@@ -77,6 +78,39 @@ def _is_member(node: ast.stmt) -> bool:
     target = node.targets[0] if isinstance(node, ast.Assign) else None
     named = isinstance(target, ast.Name) and target.id[0] != "_"
     return named and isinstance(getattr(node, "value", None), ast.Constant | ast.Tuple | ast.Call)
+
+
+_OF_ANY_OBJECT = frozenset({"__dict__", "__weakref__"})
+
+
+def slots_violations(walk: Walk, tree: Tree) -> Found:
+    """`__slots__` is written out, and none of its names is a special one: such a class has that member, and its objects say what it does."""
+    said: dict[int, ast.expr | None] = {}
+    for node in tree.of(ast.Assign, ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if len(targets) == 1:  # under another name a list could still grow
+            said[id(targets[0])] = node.value
+    for name in tree.names.get("__slots__", ()):
+        if isinstance(name.ctx, ast.Load):
+            continue
+        value = said.get(id(name), name)
+        if value is None:  # it is annotated, and not bound
+            continue
+        if not all(map(_is_slot, _parts(value))):
+            yield name, "Blocked class: '__slots__' that are computed or have a special name"
+
+
+def _is_slot(node: ast.expr) -> bool:
+    text = folded(node)
+    special = text is not None and text[:2] == "__" == text[-2:]
+    return text is not None and (not special or text in _OF_ANY_OBJECT)
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """What is written in a list, or the keys of a dictionary; what is neither stands alone."""
+    if isinstance(node, ast.Dict):
+        return [one or node for one in node.keys]
+    return node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
 
 
 def match_violations(walk: Walk, tree: Tree) -> Found:

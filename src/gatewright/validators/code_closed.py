@@ -11,7 +11,11 @@ from typing import Any
 
 from gatewright.patterns import ASCII, Pattern
 from gatewright.validators import code_lists as lists
-from gatewright.validators.code_classes import making_violations, match_violations
+from gatewright.validators.code_classes import (
+    making_violations,
+    match_violations,
+    slots_violations,
+)
 from gatewright.validators.code_endless import endless_violations
 from gatewright.validators.code_frame_functions import is_hidden
 from gatewright.validators.code_frame_names import FrameNames
@@ -229,6 +233,7 @@ _RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
         making_violations,
     ),
     ({ast.MatchClass}, match_violations),
+    ({ast.ClassDef}, slots_violations),
     ({ast.Attribute}, _formats),
     ({ast.Call}, _calls),
     ({ast.Call}, _places),

@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from gatewright.validators import code_lists as lists
 from gatewright.validators.code_frame_names import FrameNames
+from gatewright.validators.code_lists import FRAME_MEMBERS
 from gatewright.validators.code_members import Walk
 from gatewright.validators.code_names import folded
 from gatewright.validators.code_tree import Tree
@@ -35,6 +37,7 @@ _MAKING = frozenset({"__init__", "__post_init__"})
 """Special members that make an object anew, of whatever class."""
 _MEANT = ("super", "property")
 _LOOKING = frozenset({"getattr", "attrgetter"})
+_MODULES = lists.MODULES | lists.WATCHED_MEMBERS | FRAME_MEMBERS.keys()
 _PLAIN = frozenset("abc collections enum numbers typing typing_extensions".split())
 """Modules whose classes keep nothing in their objects that leads elsewhere."""
 _TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
@@ -190,7 +193,15 @@ class _Own:
         if isinstance(node, ast.Name) and self._names.is_class(node.id):
             return True
         path = self._names.path(node) if isinstance(node, ast.Name | ast.Attribute) else ""
-        return path != "" and path.rpartition(".")[2] not in self._stored
+        module, _, member = path.rpartition(".")
+        return module in self._modules and member not in self._stored
+
+    @cached_property
+    def _modules(self) -> frozenset[str]:
+        """Modules whose members stay what they are. What a member has that is no module, a function of its own may replace
+        (`logging.Logger.manager.logRecordFactory`), as one of `contextlib` does with the streams of `sys`."""
+        allowed = self._walk.rules.allowed_imports or frozenset()
+        return (_MODULES | allowed) - {"sys"}
 
     @cached_property
     def _stored(self) -> set[str]:

@@ -164,6 +164,29 @@ def _refused(walk: Walk, tree: Tree) -> Found:
         yield from ((match, one) for name in match.kwd_attrs for one in attribute_violation(name))
 
 
+_EVALUATE = "evaluate"
+_APART = frozenset(
+    "get_args __args__ __annotations__ __origin__ __orig_bases__ evaluate_bound evaluate_constraints evaluate_default evaluate_value".split()
+)
+"""What takes a type apart, in which a text is a reference."""
+
+
+def _references(walk: Walk, tree: Tree) -> Found:
+    """A reference in a type is a text that is run by whoever asks it to `evaluate` (Python 3.14): what takes types apart asks nothing so."""
+    asked: dict[str, Any] = {name: nodes[0] for name, nodes in tree.members.items()}
+    getters = walk.names.standing_for({"operator.attrgetter"})
+    for _, call in tree.called({"getattr", "attrgetter", *getters}):
+        asked |= {name: call for arg in call.args for name in (folded(arg) or "").split(".")}
+    for match in tree.of(ast.MatchClass):
+        asked |= dict.fromkeys(match.kwd_attrs, match)
+    if _EVALUATE not in asked:
+        return
+    named = {alias.name for node in tree.of(ast.ImportFrom) for alias in node.names}
+    signed = "annotation" in asked and walk.names.reaches(frozenset({"inspect"}))
+    if signed or not _APART.isdisjoint(named.union(asked, tree.names)):
+        yield asked[_EVALUATE], "Blocked attribute: 'evaluate' beside what takes types apart"
+
+
 def _member(walk: Walk, node: ast.Attribute) -> Iterator[str]:
     """What speaks against a member of a module."""
     for path in walk.names.paths(node):
@@ -345,6 +368,7 @@ _RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
     ({ast.Assign, ast.AnnAssign, ast.NamedExpr}, _bindings),
     ({ast.Call}, call_violations),
     ({ast.Attribute, ast.MatchClass}, _attributes),
+    ({ast.Attribute, ast.MatchClass, ast.Call}, _references),
     ({ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef}, _annotations),
 )
 """Kinds of nodes without which a rule has nothing to say, and the rule."""

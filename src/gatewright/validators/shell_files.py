@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gatewright.patterns import Pattern
 from gatewright.short_cache import cached_if_short
-from gatewright.validators.shell_globs import MOST_JOKERS, may_name, named_by
+from gatewright.validators.shell_globs import MOST_JOKERS, letters_of, may_name, named_by
 
 __all__ = ["holds_sensitive_files", "is_sensitive"]
 
@@ -56,7 +56,6 @@ _BY_FIRST = {
     for first in dict.fromkeys(place[0] for place in _PLACES)
 }
 _FIRST = frozenset(_BY_FIRST)
-_JOKERS = Pattern(r"\[[^\]]*\]|[*?]")
 _WILD = Pattern(r"[*?\[]")
 
 
@@ -174,5 +173,4 @@ def _same(parts: list[str], place: tuple[str, ...], text: str, *, glob: bool) ->
 def _named(part: str, *, glob: bool) -> bool:
     if part in _NAMES or _ENDINGS.fits(part):
         return True
-    letters = _JOKERS.sub("", part)
-    return glob and part[0] != "*" and len(letters) > 1 and may_name(part, _NAMES)
+    return glob and part[0] != "*" and len(letters_of(part)) > 1 and may_name(part, _NAMES)

@@ -1,6 +1,7 @@
 """Which names a shell glob (`*`, `?`, `[…]`) may match, in bounded time, without regular expressions: callers write the globs.
 
 Shells differ in what a class may hold (`[^a]`, `[[:alpha:]]`): what is no plain list of letters, nor all but these, stands for any of them.
+They differ in where one ends, too: in `[[.a.]b]` dash ends it at the first bracket, and bash reads on behind the one of `[[=a=]]b]`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from gatewright.patterns import Match, Pattern
 from gatewright.short_cache import cached_if_short
 
-__all__ = ["MOST_JOKERS", "hides_class", "may_name", "mixes_class", "named_by"]
+__all__ = ["MOST_JOKERS", "hides_class", "letters_of", "may_name", "mixes_class", "named_by"]
 
 MOST_JOKERS = 32
 """Jokers of one pattern. With more of them it may be any name."""
@@ -27,6 +28,11 @@ class _Sign(NamedTuple):
     kind: str
     ranges: Ranges = ()
     letters: frozenset[str] = frozenset()
+
+    @property
+    def is_letter(self) -> bool:
+        """Whether one letter alone may stand here."""
+        return self.kind == _OF and not self.ranges and len(self.letters) == 1
 
     def fits(self, letter: str) -> bool:
         """Whether a letter may stand here."""
@@ -52,6 +58,12 @@ def named_by(pattern: str, names: Iterable[str]) -> list[str]:
         return near if places else [one for one in near if one == pattern]
     least = sum(one.kind != _RUN for one in signs)
     return [one for one in near if len(one) >= least and _fits(signs, one)]
+
+
+def letters_of(pattern: str) -> str:
+    """The letters that each name has that a pattern means; none where that may be any name."""
+    signs = _signs(pattern) or ()
+    return "".join(letter for one in signs if one.is_letter for letter in one.letters)
 
 
 _QUOTED = Pattern(r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""")
@@ -111,13 +123,13 @@ def _signs(pattern: str) -> tuple[_Sign, ...] | None:
     at = 0
     while at < len(pattern):
         letter = pattern[at]
-        end = _end(pattern, at) if letter == "[" else 0
+        end, sure = _end(pattern, at) if letter == "[" else (0, True)
         if letter == "*":
             found.append(_Sign(_RUN))
         elif letter == "?":
             found.append(_Sign(_ANY))
         elif end:
-            found.append(_class(pattern[at + 1 : end]))
+            found += [_class(pattern[at + 1 : end])] if sure else [_Sign(_ANY), _Sign(_RUN)]
             at = end
         else:
             found.append(_Sign(_OF, letters=frozenset(letter)))
@@ -125,17 +137,17 @@ def _signs(pattern: str) -> tuple[_Sign, ...] | None:
     return tuple(found)
 
 
-def _end(pattern: str, at: int) -> int:
-    """Where a class ends; 0 where it does not."""
-    at += 1
-    at += pattern[at : at + 1] in {"!", "^"}
-    at += pattern[at : at + 1] == "]"  # which is a member there
-    while at < len(pattern) and pattern[at] != "]":
-        inner = (
-            pattern.find(f"{pattern[at + 1]}]", at + 2) if pattern.startswith(_INNER, at) else -1
-        )
-        at = inner + 2 if inner >= 0 else at + 1
-    return at if at < len(pattern) else 0
+def _end(pattern: str, at: int) -> tuple[int, bool]:
+    """Where a class ends, 0 where it does not, and whether every shell ends it there. Where they may not, it is the last place at which any does."""
+    first = at + 1
+    first += pattern[first : first + 1] in {"!", "^"}
+    first += pattern[first : first + 1] == "]"  # which is a member there
+    end = pattern.find("]", first)
+    if end < 0:  # dash looks for the end of a span behind the pattern
+        return (len(pattern) - 1, False) if pattern[-1] == "-" else (0, True)
+    if any(pattern.find(one, at + 1, end) >= 0 for one in _INNER):
+        return pattern.rfind("]"), False
+    return end, True
 
 
 _MOST_MEMBERS = 32

@@ -59,6 +59,7 @@ _GLOB = Pattern(r"[*?\[]")
 _ESCAPED = Pattern(r"\\(.)")
 _ESCAPED_IN_QUOTES = Pattern(r'\\([$`"\\])')
 _LIVE_DOLLAR = Pattern(r"(?:^|[^\\])(?:\\\\)*\$[\w({\[@*#?$!'\"-]")
+_BEFORE = Pattern(r"~(?:[+-][0-9]*|[0-9]+)(?:/|\n?\Z)")
 _BRACES = Pattern(r"([^{}]*)\{([^{}]*,[^{}]*)\}([^{}]*)")
 _RANGE = Pattern(r"\{[^{},]*\.\.[^{},]*\}")
 _NUMBERS = Pattern(r"\{(-?\d+)\.\.(-?\d+)(?:\.\.-?\d+)?\}")
@@ -210,11 +211,11 @@ def _split(text: str, *, pipes: bool, quoted: Iterator[str]) -> list[list[Word]]
             return None
         words = [Word(name)]
         for one in rest:
-            if _PLACE not in one:
+            if _PLACE not in one and not _BEFORE.begins(one):
                 words.append(Word(one))
             elif one == _PLACE:
                 words.append(Word(next(quoted), bare=False))
-            else:  # of several pieces
+            else:  # of several pieces, or a folder
                 return None
         commands.append(words)
     return commands
@@ -363,6 +364,8 @@ def _ansi(text: str) -> Word:
 
 
 def _unescaped(text: str) -> Word:
+    if _BEFORE.begins(text):
+        raise Unacceptable("tilde")
     escaped = "\\" in text
     live = _ESCAPED.sub("", text) if escaped else text
     if "$" in live[:-1] or (live == "$" and escaped):

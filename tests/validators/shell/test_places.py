@@ -11,6 +11,7 @@ from gatewright.validators.shell.places import (
     is_secret,
     place,
     resolve,
+    stands_for_hidden,
 )
 
 
@@ -99,6 +100,17 @@ def test_what_holds_secrets_is_read_by_nobody_as_a_whole(text: str, holds: bool)
 @pytest.mark.parametrize("text", [".git/hooks/x", ".git/config", "~/.bashrc", ".claude/settings.json", ".mcp.json", ".vscode/tasks.json", ".GIT/x"])  # fmt: skip
 def test_what_runs_later_is_kept(text: str) -> None:
     assert is_kept(resolve(HERE, text))
+
+
+@pytest.mark.parametrize("text", [".*", ".?*", ".??*", "./.*", "a/.*", "*/.*", ".*[!x]"])
+def test_a_pattern_may_stand_for_all_that_is_hidden(text: str) -> None:
+    assert stands_for_hidden(resolve(HERE, text, glob=True))
+    assert not stands_for_hidden(resolve(HERE, text))
+
+
+@pytest.mark.parametrize("text", ["*", "a.*", "*.*", ".*/a", ".?", ".g*", ".eslint*"])
+def test_other_patterns_do_not(text: str) -> None:
+    assert not stands_for_hidden(resolve(HERE, text, glob=True))
 
 
 def test_jokers_may_become_what_is_kept() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from gatewright.patterns import Pattern
+from gatewright.validators.shell_globs import letters_of
 
 __all__ = ["chooses"]
 
 _NAMING = Pattern(r"-(?:i?name|i?path|i?wholename|i?regex|empty)")
-_CLASS = Pattern(r"\[[^\]]*\]")
 _ANY = Pattern(r"[^\w]*")
 _OR, _NOT = frozenset({"-o", "-or"}), frozenset({"!", "-not"})
 
@@ -27,5 +27,5 @@ def chooses(texts: Sequence[str]) -> bool:
             found = False
         elif _NAMING.fits(text) and not (at and texts[at - 1] in _NOT):
             value = texts[at + 1] if at + 1 < len(texts) else ""
-            found = found or text == "-empty" or not _ANY.fits(_CLASS.sub("", value))
+            found = found or text == "-empty" or not _ANY.fits(letters_of(value))
     return found

@@ -16,6 +16,7 @@ from gatewright.validators.shell.places import Path, chooses_secrets
 from gatewright.validators.shell.table import table
 from gatewright.validators.shell.words import given
 from gatewright.validators.shell_commands import Command
+from gatewright.validators.shell_globs import letters_of
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["listing"]
@@ -28,7 +29,6 @@ _TOLD = Pattern(
 )
 """A pattern that chooses secrets among names."""
 _WILD = Pattern(r"[*?\[]")
-_LETTERS = Pattern(r"\[[^\]]*\]|[*?./]")
 
 
 def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], folder: Path) -> tuple[Listed, ...] | None:  # fmt: skip
@@ -107,7 +107,7 @@ def _chosen(name: str, texts: Sequence[str]) -> bool:
     if name == "git":
         return any(one not in _ALL_OF_GIT for one in texts[1:])
     if name in {"fd", "fdfind"}:
-        return any(_LETTERS.sub("", one) for one in texts if one[:1] != "-") or "-e" in texts
+        return any(_named(one) for one in texts if one[:1] != "-") or "-e" in texts
     if name in {"rg", "ag", "ack"} and "--files" in texts:
         return any(one.startswith(_CHOOSING) for one in texts)
     return name in _SEEKING
@@ -118,12 +118,17 @@ _ALL_OF_GIT = frozenset({"-z", "-c", "-t", "--cached", "--full-name", "--", "."}
 _CHOOSING = ("-g", "--glob", "--iglob", "-t", "--type")
 
 
+def _named(pattern: str) -> bool:
+    """Whether a pattern has letters by which it chooses."""
+    return letters_of(pattern).strip("./") != ""
+
+
 def _listed(path: Path, *, chosen: bool) -> Listed:
     """The folder of a path with jokers, whose letters choose."""
     at = next((at for at, one in enumerate(path.parts) if _WILD.within(one)), None)
     if not path.wild or at is None:
         return Listed(path, chosen)
-    letters = any(_LETTERS.sub("", one) for one in path.parts[at:])
+    letters = any(map(_named, path.parts[at:]))
     return Listed(path._replace(parts=path.parts[:at], wild=False), chosen or letters)
 
 

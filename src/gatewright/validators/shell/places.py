@@ -12,9 +12,9 @@ from typing import NamedTuple
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern, escape
 from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_files import holds_sensitive_files, is_sensitive
-from gatewright.validators.shell_globs import may_name
+from gatewright.validators.shell_globs import letters_of, may_name
 
-__all__ = ["ANYWHERE", "HERE", "SYSTEM", "Path", "chooses_secrets", "entered", "holds_secrets", "is_kept", "is_of_others", "is_secret", "place", "resolve", "workspace"]  # fmt: skip
+__all__ = ["ANYWHERE", "HERE", "SYSTEM", "Path", "chooses_secrets", "entered", "holds_secrets", "is_kept", "is_of_others", "is_secret", "place", "resolve", "stands_for_hidden", "workspace"]  # fmt: skip
 
 
 class Path(NamedTuple):
@@ -46,7 +46,7 @@ def resolve(folder: Path, text: str, *, glob: bool = False) -> Path:
     elif text.startswith("~"):
         name, _, text = text[1:].partition("/")
         # The home of somebody by name is where homes of others are.
-        base, parts = ("/", ["home", name]) if name.isalnum() else ("~", [])
+        base, parts = ("/", ["home", name]) if name else ("~", [])
     for part in text.split("/"):
         if part == "..":
             base, parts = _climbed(base, parts, anchor)
@@ -208,6 +208,12 @@ def chooses_secrets(pattern: str) -> bool:
     return _WILD.within(pattern) and any(
         _CHOOSING.fits(part) for part in (pattern, *pattern.split("/")) if part.strip("*?")
     )
+
+
+def stands_for_hidden(path: Path) -> bool:
+    """Whether the last part of a path is a pattern that means every name with a dot before it (`.*`, `.??*`), and so `.env`."""
+    last = path.parts[-1] if path.wild and path.parts else ""
+    return last[:1] == "." and letters_of(last) == "." and may_name(last, _ROLE_NAMES)
 
 
 _HOMES = (("home",), ("Users",), ("root",), ("var", "mail"), ("var", "spool", "mail"))

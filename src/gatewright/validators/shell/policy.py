@@ -21,6 +21,7 @@ from gatewright.validators.shell.places import (  # fmt: skip
     is_secret,
     place,
     resolve,
+    stands_for_hidden,
 )
 from gatewright.validators.shell.program_sets import REPLACING, SERVING, TESTING
 from gatewright.validators.shell.values import (
@@ -32,6 +33,7 @@ from gatewright.validators.shell.values import (
     is_url,
     may_hold_metadata,
 )
+from gatewright.validators.shell_globs import letters_of
 from gatewright.validators.shell_loops import is_own_name
 
 __all__ = ["JUDGES", "Judge", "rule_of"]
@@ -49,7 +51,7 @@ def _reads(effect: Effect, said: Said) -> str | None:
     path = effect.path
     if path is None or (path.base in {"?", "#"} and effect.listed):
         return "unknown_arguments"
-    if is_secret(path) or (path.wild and effect.listed and holds_secrets(_root(path))):
+    if is_secret(path) or stands_for_hidden(path) or (path.wild and effect.listed and holds_secrets(_root(path))):  # fmt: skip
         return "host_file"
     return None if effect.text.isalnum() else _spelled(effect, said) or _from_elsewhere(effect, path, said)  # fmt: skip
 
@@ -182,9 +184,6 @@ def _deletes(effect: Effect, said: Said) -> str | None:
     return "recursive_delete" if _empties(path, effect) else None
 
 
-_LETTERS = Pattern(r"\[[^\]]*\]|[*?.]")
-
-
 def _empties(path: Path, effect: Effect) -> bool:
     """Whether all of the workspace, or of what lies below `/tmp`, goes."""
     if effect.listed == "some":
@@ -192,7 +191,7 @@ def _empties(path: Path, effect: Effect) -> bool:
     own = path.parts if path.base == "" else path.parts[2:]
     if path.base != "" and len(path.parts) > 1 and path.parts[1].strip("*?[]."):
         return False
-    named = [one for one in own if _LETTERS.sub("", one) != ""]
+    named = any(letters_of(one).strip(".") for one in own)
     return not named and (path.wild or not own)
 
 
