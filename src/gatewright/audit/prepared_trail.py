@@ -17,7 +17,7 @@ __all__ = ["Begun", "PreparedRecords", "ResumedTrail"]
 
 
 class Begun(Protocol):
-    """A call whose intent is noted (`mcp.server.straight.StraightCall`), and a waiter of `turn_writes`."""
+    """A call whose intent is noted (`mcp.server.straight_call.StraightCall`), and a waiter of `turn_writes`."""
 
     call: Call
     slot: int

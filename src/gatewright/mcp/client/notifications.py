@@ -158,14 +158,17 @@ class Notes:
         if found is None:
             self._link.dropped += 1
         else:
-            self._callbacks.take(found, owner)
+            self._callbacks.take(found, owner.ordinary())
 
     def _emit(self, exchange: PendingRequest, method: str, params: dict[str, Any]) -> None:
-        if exchange.back is None or exchange.call is None:
+        if exchange.call is None:
             return
         found = self._questions.related.inward(_unnumbered(params), exchange.call)
         if found is None:
             self._link.dropped += 1
+            return
+        exchange = exchange.ordinary()
+        if exchange.back is None:
             return
         if method.startswith("notifications/mgp.") and found.get("request_id") == exchange.ident:
             found["request_id"] = exchange.call.id
