@@ -152,8 +152,7 @@ async def test_another_level_has_calls_prepared_anew(tmp_path: Path) -> None:
     async with prepared_house(tmp_path) as house:
         client = await house.client()
         await house.warm(client)
-        (made,) = house.prepared.known.values()
-        made.client = None  # as after `logging/setLevel`
+        await client.ask("logging/setLevel", {"level": "error"}, 9)
         assert (await house.served(client, TELL, "so")) == ("so", False)
         await house.warm(client)
         client.close()

@@ -29,7 +29,7 @@ async def test_equal_calls_are_compared_and_take_the_walk(
 ) -> None:
     async with prepared_house(tmp_path, **more) as house:
         client = await house.client(revision=revision)
-        for at in range(8):
+        for at in range(10):
             how = ("plain", "error", "failed", "long")[at % 4]
             said = await client.text(TELL, f"{at}", how)
             assert said[:1] == f"{at}" or (how == "long" and more)

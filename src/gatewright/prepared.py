@@ -369,10 +369,11 @@ class PreparedCalls:
 
     def _composed(self, policy: Policy, of: OfClient, call: Call) -> Prepared | None:
         """What is decided about all calls like this one; None where somebody has to be asked about each."""
-        if call.kind != "tool" or call.tool is None or not call.params.keys() <= _PLAIN:
+        tool, way = call.tool, policy.way
+        if call.kind != "tool" or tool is None or way is None or not call.params.keys() <= _PLAIN:
             return None
         # Of calls that stand alone the head says, too, what these name.
-        if call.session is None and call.tool.headers:
+        if call.session is None and tool.headers:
             return None
         if any(
             one is not None for one in (call.deadline, call.requested, call.touches, call.listen)
@@ -387,7 +388,7 @@ class PreparedCalls:
                 return None
             said.append(word)
             facts.update(word.facts)
-        line, recorder = policy.way(call), self._recorder(call)
+        line, recorder = way(call), self._recorder(call)
         # In their order, as they are recorded.
         if line is None or recorder is None or [*facts.items()] != [*call.facts.items()]:
             return None

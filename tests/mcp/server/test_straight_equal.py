@@ -106,7 +106,10 @@ def _heads(session: str) -> dict[str, list[str]]:
 
 
 CHANCE = Pattern(r"[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-SERVED = {"a session", "a session of no revision", "modern", "modern, and a session"}
+SERVED = {
+    *("a session", "a session of no revision", "a session of another revision"),
+    *("modern", "modern, and a session", "modern, an argument"),
+}
 
 
 @pytest.mark.parametrize("head", list(_heads("")))

@@ -28,7 +28,7 @@ from gatewright.mcp.wire.methods import NOTIFICATIONS, is_known
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.transport.timers import Timers
 
-__all__ = ["Answering", "ModernHttp", "reply_of", "taken"]
+__all__ = ["Answering", "ModernHttp", "gone", "reply_of", "taken"]
 
 _WATCH_AFTER_S = 0.02
 """A modern call is cancelled when its client goes away; where the HTTP server does not tell us, calls
@@ -73,7 +73,7 @@ class ModernHttp:
             return self._effect(http, message, effect)
         peer = alone(front, self._parked, caller, said.credential, profile)
         work = peer.serve(effect, reply_of(whole.send, whole, said, front.queue_bytes))
-        whole.when_gone(partial(_gone, peer, message.id))
+        whole.when_gone(partial(gone, peer, message.id))
         return work
 
     def _message(self, http: HttpRequest, message: jsonrpc.Message) -> Answering:
@@ -100,7 +100,7 @@ class ModernHttp:
         work = peer.serve(effect, self._reply(http))
         if whole is None:
             return self._serve_watched(peer, message.id, work, http)
-        whole.when_gone(partial(_gone, peer, message.id))
+        whole.when_gone(partial(gone, peer, message.id))
         return work
 
     def _notice(self, http: HttpRequest, message: jsonrpc.Notification) -> Answering:
@@ -167,9 +167,9 @@ def _agree(
 async def _cancel_when_gone(http: HttpRequest, peer: ClientSession, ident: bytes) -> None:
     """Cancel the request, which means nothing to one that has been answered."""
     await http.gone()
-    _gone(peer, ident)
+    gone(peer, ident)
 
 
-def _gone(peer: ClientSession, ident: bytes) -> None:
+def gone(peer: ClientSession, ident: bytes) -> None:
     """The client of a modern request has left."""
     peer.take(mcp.Cancelled(ident))

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple, Protocol
 
 from gatewright.call import Answer, Back, Call, Client, Outcome, Refusal, Unrecorded
 from gatewright.mcp.protocol import outcomes
-from gatewright.mcp.protocol.mcp_server import Cancelled, Inbound
+from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.recovery import marked
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import HttpReply, Whole
 from gatewright.mcp.server.http_request import alone
 from gatewright.mcp.server.http_sessions import HttpSession, Sessions
-from gatewright.mcp.server.modern_http import reply_of
+from gatewright.mcp.server.modern_http import gone, reply_of
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import ServerContext
@@ -249,18 +249,16 @@ class StraightCall:
         if answer is None:
             return
         self.prepared.gone()
-        call, session = self.call, self.session
-        raw = None
-        if type(answer) is Answer:
-            tail = self._way.front.tail
-            raw = answer.raw if session else outcomes.plain(answer, METHOD, call.client, tail)
+        raw, request, session = None, self.call.request, self.session
+        if type(answer) is Answer and session is None:
+            raw = outcomes.plain(answer, METHOD, self.call.client, self._way.front.tail)
+        elif type(answer) is Answer and session is not None:
+            raw, running = answer.raw, session.peer.running
+            if running.get(request) is self:
+                del running[request]
         if raw is None:
             self._go_on(answer)
-            return
-        request = call.request
-        if session is not None and session.peer.running.get(request) is self:
-            del session.peer.running[request]
-        if not self.whole.answer_json(_ANSWER % (request, raw)):
+        elif not self.whole.answer_json(_ANSWER % (request, raw)):
             self.whole.go_on(self._replying().finish(request, outcomes.Spelled(raw)))
 
     def promote(self, reply: Any = None) -> None:
@@ -291,7 +289,7 @@ class StraightCall:
         inbound = Inbound(call.request, METHOD, call.params, call.client, _SPEC, None, call.size)
         self._served = served = ServedRequest(peer, inbound, self._replying())
         if self.session is None:
-            self.whole.when_gone(partial(peer.take, Cancelled(call.request)))
+            self.whole.when_gone(partial(gone, peer, call.request))
         self.whole.go_on(self._run(peer, served, said))
 
     async def _run(self, peer: ClientSession, served: ServedRequest, said: Outcome | None) -> None:
