@@ -209,7 +209,6 @@ class HttpServer:
 
     async def stop(self, grace_s: float) -> None:
         """Accept no more, close what is idle, give running requests `grace_s` seconds, and cut the rest off.
-
         WebSockets are closed with 1012 at once; their endpoint ends their calls before this.
         """
         for server in self._servers:

@@ -44,6 +44,10 @@ def _with(**more: Any) -> bytes:
     return _body(plus={"_meta": SAID, **more})
 
 
+def _each(*values: Any) -> tuple[Any, ...]:
+    return values
+
+
 PLAIN, SPOKEN = _body(), _meta()
 BODIES: list[bytes] = [
     *(PLAIN, SPOKEN),
@@ -51,15 +55,15 @@ BODIES: list[bytes] = [
     *(_meta(progressToken=1), _meta(**{META_LOG_LEVEL: "debug"}), _meta(traceparent="00-x")),
     *(_meta(**{META_CLIENT_INFO: {"name": "else"}}), _meta(**{META_CLIENT_INFO: "-"})),
     *(_meta(**{META_VERSION: one}) for one in ("2025-06-18", "2099-01-01", 7, "-")),
-    *(_meta(**{META_CLIENT_CAPABILITIES: one}) for one in ([], None, "-", {"sampling": {}})),
-    *(_body(plus={"_meta": one}) for one in (None, {}, [], "so", {"progressToken": 1})),
+    *(_meta(**{META_CLIENT_CAPABILITIES: one}) for one in _each([], None, "-", {"sampling": {}})),
+    *(_body(plus={"_meta": one}) for one in _each(None, {}, [], "so", {"progressToken": 1})),
     SPOKEN.replace(b'"_meta": {', b'"_META": {'),
     SPOKEN.replace(b'"_meta": {', b'"_meta": {}, "_meta": {'),
     SPOKEN[:-2] + b', "_meta": {}}}',
     # Which tool, and how.
     *(_with(name=one) for one in (OTHER, "nobody__tell", 7, None, ["x"], "", TELL.upper())),
     *(_body(plus={"name": one}) for one in (OTHER, 7)),
-    *(_with(arguments=one) for one in (None, [], {}, {"text": 7}, {"text": "x" * LONGEST})),
+    *(_with(arguments=one) for one in _each(None, [], {}, {"text": 7}, {"text": "x" * LONGEST})),
     *(_with(more=1), _with(Name=OTHER), _with(task={"ttl": 1}), _with(trace_id="t")),
     *(_with(requestState="x"), _with(inputResponses={}), _with(arguments={"text": META_VERSION})),
     SPOKEN.replace(b'"so"', b'"\\ud800"'),
@@ -73,7 +77,7 @@ BODIES: list[bytes] = [
     SPOKEN.replace(b'"id": 7', b'"id": 7, "id": 8'),
     *(_body(method=one, plus={"_meta": SAID}) for one in ("tools/list", "ping", "no/such", 7)),
     *(_body(trace_id="t", plus={"_meta": SAID}), _body(more=1, plus={"_meta": SAID})),
-    *(_body(params=one) for one in ([], None, "-", "x")),
+    *(_body(params=one) for one in _each([], None, "-", "x")),
     *(_body(jsonrpc="1.0"), b"[]", b"[" + PLAIN + b"]", b"[" + SPOKEN + b"]", b"no", b"\xff", b" "),
     *(b" " + SPOKEN, b'{"jsonrpc":"2.0","id":7,"result":{}}'),
 ]

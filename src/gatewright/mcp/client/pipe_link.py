@@ -332,12 +332,9 @@ class PipeLink(Link):
         elif type(message) is jsonrpc.Notification:
             self._notified(message)
         elif type(message) is jsonrpc.Request:
-            every = list(self._pending.values())
-            if (
-                message.method != "ping"
-            ):  # else it is of one of them, and the clocks of all stand still
-                every = [one.ordinary() for one in every]
-            self._questions.put(message, every)
+            # All but a ping may be of any of them, and their clocks stand still.
+            every = [] if message.method == "ping" else list(self._pending.values())
+            self._questions.put(message, [one.ordinary() for one in every])
 
     def _answered(self, response: jsonrpc.Response) -> None:
         try:
