@@ -65,6 +65,11 @@ BODIES: list[bytes] = [
     *(_body(plus={"name": one}) for one in (OTHER, 7)),
     *(_with(arguments=one) for one in _each(None, [], {}, {"text": 7}, {"text": "x" * LONGEST})),
     *(_with(more=1), _with(Name=OTHER), _with(task={"ttl": 1}), _with(trace_id="t")),
+    _body(plus={"arguments": {"text": META_VERSION}}),
+    _body(plus={"arguments": {"_meta": SAID, **SO}}),
+    PLAIN.replace(
+        b'"arguments"', b'"\\u005fmeta": ' + json.dumps(SAID).encode() + b', "arguments"'
+    ),
     *(_with(requestState="x"), _with(inputResponses={}), _with(arguments={"text": META_VERSION})),
     SPOKEN.replace(b'"so"', b'"\\ud800"'),
     SPOKEN.replace(b'"so"', b'"\\u0073o"'),

@@ -23,7 +23,6 @@ from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.server.straight_call import METHOD, Endpoint, Prepared, StraightCall
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.headers_and_meta import META_VERSION
 
 __all__ = ["LONGEST", "StraightWay"]
 
@@ -31,7 +30,6 @@ log = logging.getLogger("gatewright.mcp.server")
 
 LONGEST = 4096
 """Bytes of a message; a longer one takes the walk."""
-_MODERN_MARK = META_VERSION.encode()
 _PLAIN = frozenset(("name", "arguments"))
 
 
@@ -147,9 +145,6 @@ _Read = tuple[jsonrpc.Request, dict[str, Any]]
 
 def _read(body: bytes, said: HttpHeaders, front: ServerContext) -> _Read | None:
     """The call that a message is, where nothing about it is unusual."""
-    introduction = said.introduction
-    if introduction is None and body.find(_MODERN_MARK) >= 0:
-        return None
     message = jsonrpc.parse(body, front.limits)
     if type(message) is not jsonrpc.Request or message.method != METHOD:
         return None
@@ -157,7 +152,8 @@ def _read(body: bytes, said: HttpHeaders, front: ServerContext) -> _Read | None:
         params = params_of(message)
     except ValueError:
         return None
-    if introduction is not None:
+    introduction = said.introduction
+    if introduction is not None:  # of a session nothing is modern that has no `_meta`
         # As `read_modern` and `ModernHttp.again` have it.
         known = introduction.again(params.pop("_meta", None), front.face)
         if known is None or params.get("name") != said.called:
