@@ -278,14 +278,14 @@ class StraightCall:
         )
         return self._reply
 
-    def _peer(self) -> ClientSession:
+    def _client_session(self) -> ClientSession:
         if self.session is not None:
             return self.session.peer
         call, way = self.call, self._way
         return alone(way.front, way.parked, call.caller, call.credential, call.profile)
 
     def _go_on(self, said: Outcome | None) -> None:
-        call, peer = self.call, self._peer()
+        call, peer = self.call, self._client_session()
         inbound = Inbound(call.request, METHOD, call.params, call.client, _SPEC, None, call.size)
         self._served = served = ServedRequest(peer, inbound, self._replying())
         if self.session is None:
