@@ -24,10 +24,18 @@ from benchmarks.gateway import Upstream, config
 from gatewright.app.announce import Ready
 from gatewright.app.gateway import Gateway
 from gatewright.config import load, override
+from gatewright.mcp.wire.headers_and_meta import (
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_VERSION,
+    request_headers,
+)
+from gatewright.mcp.wire.versions import is_modern
 
 __all__ = ["Counted", "counted"]
 
 CLIENTS, WARM, CALLS = 8, 60, 50
+TOOL = "echo__echo"
 _OURS = f"{Path('src') / 'gatewright'}"
 
 
@@ -57,13 +65,21 @@ class Counted:
 
 
 class _Client:
-    """One connection with a session."""
+    """One connection, with a session where the revision has them."""
 
     def __init__(self, port: int, number: int, revision: str) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
         self._file = self._socket.makefile("rb")
-        self._port, self._number, self._revision = port, number, revision
+        self._port, self._number = port, number
         self._head = ""
+        self._meta: dict[str, Any] = {}
+        if is_modern(revision):
+            info = {"name": "opcodes", "version": "1"}
+            said = {META_VERSION: revision, META_CLIENT_INFO: info, META_CLIENT_CAPABILITIES: {}}
+            self._meta = {"_meta": said}
+            named = request_headers("tools/call", {"name": TOOL}, {}, revision)
+            self._head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+            return
         hello = {
             "protocolVersion": revision,
             "capabilities": {},
@@ -76,7 +92,7 @@ class _Client:
     def call(self, number: int) -> None:
         """One call, whose answer has to be an echo. Raises `RuntimeError`."""
         text = f"hello {self._number} {number} " + "x" * (number % 7)
-        params = {"name": "echo__echo", "arguments": {"text": text}}
+        params = {"name": TOOL, "arguments": {"text": text}, **self._meta}
         body = self._said(100 + number, "tools/call", params)[1]
         if text.encode() not in body or b"isError" in body:
             raise RuntimeError(body.decode())

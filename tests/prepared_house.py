@@ -12,9 +12,40 @@ from typing import Any
 from gatewright.app.announce import Ready
 from gatewright.app.gateway import Gateway
 from gatewright.config import load, override
+from gatewright.mcp.wire.headers_and_meta import (
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_VERSION,
+    request_headers,
+)
+from gatewright.mcp.wire.versions import is_modern
 from tests.behaviour.gateway import config, server, write
 
-__all__ = ["PreparedHouse", "RawClient", "prepared_house", "settings_of"]
+__all__ = [
+    "EVERYTHING",
+    "ModernClient",
+    "PreparedHouse",
+    "RawClient",
+    "prepared_house",
+    "settings_of",
+]
+
+
+_MANY = {"per_second": 1_000_000, "per_minute": 60_000_000}
+EVERYTHING: dict[str, Any] = {
+    "limits": {"calls": {"total": _MANY, "caller": _MANY, "server": _MANY, "tool": _MANY}},
+    "redaction": {"level": "personal", "terms": ["Project Nightjar"], "hidden": "remove"},
+    "of_tools": {
+        "tell": {
+            "risk_level": "moderate",
+            "validator": "paths",
+            "validator_args": ["/text"],
+            "flow": ["untrusted", "private"],
+            "result_bytes": 4096,
+        }
+    },
+}
+"""All that a file can ask for of the calls of `tell`."""
 
 
 class RawClient:
@@ -71,15 +102,23 @@ class RawClient:
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message, and wait for nothing."""
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.post_raw(json.dumps({"jsonrpc": "2.0", **message}).encode(), self.head(message))
+
+    def head(self, message: dict[str, Any]) -> list[str]:
+        """The headers of MCP that go with a message."""
+        if not self._session:
+            return []
+        return [f"MCP-Session-Id: {self._session}", f"MCP-Protocol-Version: {self._revision}"]
+
+    def post_raw(self, body: bytes, head: list[str]) -> None:
+        """Send a body with these headers besides the usual ones."""
         lines = [
             "POST /mcp HTTP/1.1",
             f"Host: 127.0.0.1:{self._port}",
             "Content-Type: application/json",
             "Accept: application/json, text/event-stream",
             *([f"Authorization: Bearer {self._key}"] if self._key else []),
-            *([f"MCP-Session-Id: {self._session}"] if self._session else []),
-            *([f"MCP-Protocol-Version: {self._revision}"] if self._session else []),
+            *head,
             f"Content-Length: {len(body)}",
         ]
         self.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
@@ -98,6 +137,30 @@ class RawClient:
             body += (await self.reader.readexactly(size + 2))[:-2]
         await self.reader.readline()
         return headers, body
+
+
+class ModernClient(RawClient):
+    """One connection of a client of 2026-07-28, which says of itself the same with each request."""
+
+    async def open(self, **capabilities: Any) -> RawClient:
+        """Connect: there is no hello."""
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self._port)
+        self.meta: dict[str, Any] = {
+            META_VERSION: self._revision,
+            META_CLIENT_INFO: {"name": "raw", "version": "1"},
+            META_CLIENT_CAPABILITIES: capabilities,
+        }
+        return self
+
+    def send(self, message: dict[str, Any]) -> None:
+        """With what it says of itself."""
+        params = {"_meta": self.meta, **message.get("params", {})}
+        super().send({**message, "params": params})
+
+    def head(self, message: dict[str, Any]) -> list[str]:
+        """All that its body says."""
+        said = request_headers(message["method"], message["params"], {}, self._revision)
+        return [f"{name}: {value}" for name, value in said.items()]
 
 
 def told(said: dict[str, Any]) -> str:
@@ -124,7 +187,8 @@ class PreparedHouse:
 
     async def client(self, key: str = "", revision: str = "2025-06-18", **can: Any) -> RawClient:
         """One that has said hello."""
-        return await RawClient(self.port, key, revision).open(**can)
+        kind = ModernClient if is_modern(revision) else RawClient
+        return await kind(self.port, key, revision).open(**can)
 
     async def served(
         self, client: RawClient, name: str, text: str, how: str = "plain"
@@ -141,9 +205,10 @@ class PreparedHouse:
         raise AssertionError("no call was prepared")
 
 
-def settings_of(folder: Path, **tables: Any) -> Any:
-    """The settings of a file in that folder."""
-    content = config(server("obedient"), **tables)
+def settings_of(folder: Path, of_tools: Any = None, **tables: Any) -> Any:
+    """The settings of a file in that folder; `of_tools` is what it says of the tools of its server."""
+    of_server = {} if of_tools is None else {"tools": of_tools}
+    content = config(server("obedient", **of_server), **tables)
     return override(load(write(folder, content)), port=0)
 
 

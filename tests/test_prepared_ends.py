@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 from gatewright.access.grants import Grant
 from gatewright.call import Answer
+from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.protocol.mcp_server import Cancelled
+from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.standing import NOTHING
 from tests.prepared_house import PreparedHouse, RawClient, prepared_house, settings_of, told
 
@@ -48,7 +51,7 @@ async def test_a_call_that_is_cancelled_before_its_task_runs_ends_in_order(
     async with prepared_house(tmp_path) as house:
         client = await house.client()
         going = await on_its_way(house, client)
-        peer, link = going._session.peer, going.prepared.line._link
+        peer, link = going.session.peer, going.prepared.line._link
         going.promote()
         if ended == "cancelled":
             peer.take(Cancelled(b"7"))
@@ -149,8 +152,7 @@ async def test_another_level_has_calls_prepared_anew(tmp_path: Path) -> None:
     async with prepared_house(tmp_path) as house:
         client = await house.client()
         await house.warm(client)
-        (made,) = house.prepared.known.values()
-        made.client = None  # as after `logging/setLevel`
+        await client.ask("logging/setLevel", {"level": "error"}, 9)
         assert (await house.served(client, TELL, "so")) == ("so", False)
         await house.warm(client)
         client.close()
@@ -217,6 +219,113 @@ async def test_calls_that_waited_in_a_gate_over_a_reload_prepare_nothing(tmp_pat
             assert "Nightjar" not in await client.text(TELL, f"Nightjar {at}")
         client.close()
         other.close()
+
+
+async def test_only_what_concerns_a_call_makes_an_ordinary_one_of_it(tmp_path: Path) -> None:
+    """A server's ping, and what it says of nobody's call, or of somebody else's, leave all others as they are."""
+    async with prepared_house(tmp_path) as house:
+        client, other = await house.client(), await house.client()
+        going = await on_its_way(house, client)
+        await house.warm(other)
+        for _ in range(3):
+            assert await house.served(other, TELL, "so", "chatty") == ("so", True)
+        assert not going.done
+        going.cancel()
+        await client.receive()
+        clean(house)
+        client.close()
+        other.close()
+
+
+async def test_a_log_line_of_the_only_call_reaches_its_caller(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        arguments = {"text": "so", "how": "log"}
+        call = {"id": 7, "method": "tools/call", "params": {"name": TELL, "arguments": arguments}}
+        _, body = await client.post(call)
+        assert b"notifications/message" in body
+        client.close()
+
+
+async def test_what_always_becomes_an_ordinary_call_is_prepared_more_and_more_seldom(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        prepared = [(await house.served(client, TELL, "so", "error"))[1] for _ in range(70)]
+        assert sum(prepared[:8]) == 8
+        assert not any(prepared[8:22])
+        assert 8 < sum(prepared) < 32
+        said = [(await house.served(client, TELL, "so"))[1] for _ in range(140)]
+        assert said[-1]  # and it is found out that it pays again
+        client.close()
+
+
+async def test_some_calls_that_become_ordinary_ones_cost_nothing(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        for at in range(40):
+            assert await house.served(client, TELL, "so", ("error", "plain")[at % 2]) == (
+                "so",
+                True,
+            )
+        client.close()
+
+
+SPOKEN: ContextVar[str] = ContextVar("spoken", default="the client's")
+
+
+async def test_what_becomes_an_ordinary_call_runs_in_the_context_of_its_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message, run, seen = PipeLink.message, ServedRequest.run, []
+
+    def read(self: Any, data: bytes) -> None:
+        SPOKEN.set("the server's")
+        message(self, data)
+
+    async def ran(self: Any, *said: Any) -> None:
+        seen.append(SPOKEN.get())
+        await run(self, *said)
+
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        monkeypatch.setattr(PipeLink, "message", read)
+        monkeypatch.setattr(ServedRequest, "run", ran)
+        assert await house.served(client, TELL, "so", "error") == ("so", True)
+        assert seen == ["the client's"]
+        client.close()
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
+@pytest.mark.parametrize("how", ["walked", "on its way", "just an ordinary one"])
+async def test_a_call_that_runs_when_the_server_stops_is_recorded(
+    tmp_path: Path, how: str, revision: str
+) -> None:
+    heard: list[bytes] = []
+    async with prepared_house(tmp_path) as house:
+        client = await house.client(revision=revision)
+        await house.warm(client)
+        house.gateway.audit.heard.listen(heard.append)
+        if how == "walked":
+            house.prepared.clear()
+        call = {"name": TELL, "arguments": {"text": "so", "how": "never"}}
+        client.send({"id": 7, "method": "tools/call", "params": call})
+        async with asyncio.timeout(5):
+            while not (found := list(house.gateway.kernel._forwarded)):
+                await asyncio.sleep(0.001)
+        assert hasattr(found[0], "promote") is (how != "walked")
+        if how == "just an ordinary one":
+            found[0].promote()  # type: ignore[attr-defined]
+        kernel = house.gateway.kernel
+    assert kernel.in_flight == 0
+    assert not kernel.prepared.going_on
+    assert [json.loads(one)["outcome"] for one in heard if b"TOOL_" in one] == ["cancelled"]
+    client.close()
 
 
 async def test_a_call_leaves_once(tmp_path: Path) -> None:

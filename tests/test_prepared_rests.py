@@ -171,6 +171,21 @@ async def test_a_session_is_its_callers_alone_and_ends_at_once(tmp_path: Path) -
         bob.close()
 
 
+async def test_what_is_prepared_goes_with_its_session_or_its_connection(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        ada, bob = await house.client(), await house.client(revision="2026-07-28")
+        await house.warm(ada)
+        await house.warm(bob)
+        assert len(house.prepared.known) == 2
+        house.gateway._standing[ada.session].end()
+        assert len(house.prepared.known) == 1
+        bob.close()
+        async with asyncio.timeout(5):
+            while house.prepared.known:
+                await asyncio.sleep(0.001)
+        ada.close()
+
+
 def _asking() -> dict[str, Any]:
     params = {"name": TELL, "arguments": {"text": "so"}}
     return {"id": 5, "method": "tools/call", "params": params}

@@ -12,7 +12,7 @@ from gatewright.call import Call
 from gatewright.prepared import PreparedCalls
 from gatewright.redaction.filter import Redact
 from gatewright.standing import Standing
-from tests.prepared_house import prepared_house
+from tests.prepared_house import EVERYTHING, prepared_house
 
 TELL = "obedient__tell"
 
@@ -22,13 +22,17 @@ def _shadowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PreparedCalls, "mode", "shadowed")
 
 
-async def test_equal_calls_are_compared_and_take_the_walk(tmp_path: Path) -> None:
-    async with prepared_house(tmp_path) as house:
-        client = await house.client()
-        for at in range(8):
+@pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
+@pytest.mark.parametrize("more", [{}, EVERYTHING])
+async def test_equal_calls_are_compared_and_take_the_walk(
+    tmp_path: Path, revision: str, more: Any
+) -> None:
+    async with prepared_house(tmp_path, **more) as house:
+        client = await house.client(revision=revision)
+        for at in range(10):
             how = ("plain", "error", "failed", "long")[at % 4]
             said = await client.text(TELL, f"{at}", how)
-            assert said[:1] == f"{at}"
+            assert said[:1] == f"{at}" or (how == "long" and more)
         shadow = house.gateway.kernel.shadow
         assert shadow is not None
         assert (shadow.compared >= 5, shadow.differences) == (True, [])

@@ -4,6 +4,7 @@ Theory (decision 0090). A call that every gate has let pass without a wait is as
 dispatch and the record say of all calls like it (`standing`)? Where each has an answer, the calls that follow need no walk: what the answers
 rest on is compared, what each call is still asked is asked, in the order of the list, and it is sent. Whoever has no answer
 leaves the call to the walk, and so does whatever is out of the ordinary before a call is sent. What is refused is refused by the walk alone.
+They belong to whoever serves the client (`OfClient`: a session, or a head of modern requests), and go with it.
 
 What happens to a call after that, other than a small plain answer, makes an ordinary call of it (`StraightCall.promote`): the walk goes on with
 it where it stands, in a task.
@@ -15,19 +16,24 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from operator import call as ask
-from operator import is_
+from operator import is_, length_hint
 from typing import Any, Literal, NamedTuple, Protocol
+from weakref import WeakValueDictionary, ref
 
-from gatewright.call import Answer, Back, Call, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Client, Outcome, Refusal
 from gatewright.call_policy import Policy
 from gatewright.standing import Rest, Standing
 
-__all__ = ["KEPT", "Going", "Line", "Mode", "Prepared", "PreparedCalls", "Recorder"]
+__all__ = ["KEPT", "Going", "Line", "Mode", "OfClient", "Prepared", "PreparedCalls", "Recorder"]
 
 log = logging.getLogger("gatewright.kernel")
 
 KEPT = 2048
-"""So many are kept, of all sessions together, some 10 KB each; beyond that all are made anew, as they are needed."""
+"""So many are kept, of all clients together, some 10 KB each; beyond that the oldest goes, and is made anew where it is needed."""
+_ODD = 8
+"""So many calls of one more than others became ordinary ones: it does not pay."""
+_RESTS = 16
+"""After so many walked calls it is tried once more, then after twice as many."""
 _NAME_CHARS = 256
 _PLAIN = frozenset(("name", "arguments"))
 
@@ -36,7 +42,7 @@ Mode = Literal["off", "on", "shadowed"]
 
 
 class Going(Protocol):
-    """A prepared call on its way (`mcp.server.straight.StraightCall`)."""
+    """A prepared call on its way (`mcp.server.straight_call.StraightCall`)."""
 
     call: Call
     trail: Any
@@ -105,22 +111,33 @@ class _Word(NamedTuple):
     recorder: Recorder
 
 
+class OfClient:
+    """The prepared calls of one client, by the names under which it calls tools. Whoever serves the client has it, and nobody else."""
+
+    __slots__ = ("__weakref__", "by_name", "client")
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.by_name: dict[str, Prepared] = {}
+
+
 class Prepared:
     """See the module's text."""
 
     __slots__ = (
-        *("_clear", "_ended", "_fits", "_gives_back", "_heard", "_kept", "_most"),
-        *("_questions", "_takes", "_words"),
-        *("caller", "client", "facts", "key", "line", "policy", "recorder", "target", "tool"),
+        *("__weakref__", "_clear", "_ended", "_fits", "_gives_back", "_heard", "_kept", "_most"),
+        *("_name", "_notes", "_odd", "_of", "_questions", "_takes", "_words"),
+        *("caller", "client", "facts", "line", "number", "policy", "recorder", "target", "tool"),
     )
 
-    def __init__(self, kept: PreparedCalls, call: Call, word: _Word) -> None:
+    def __init__(self, kept: PreparedCalls, of: OfClient, call: Call, word: _Word) -> None:
         """`call` is one of those that it is for."""
-        self._kept = kept
+        self._kept, self._of, self._name = kept, ref(of), call.name
         self.policy, self.line, self.recorder = word.policy, word.line, word.recorder
         self.caller, self.client = call.caller, call.client
         self.tool, self.target = call.tool, call.target
-        self.key, self.facts = (call.session or "", call.name), dict(word.facts)
+        self.facts = dict(word.facts)
+        self.number = self._odd = 0
         said, line = word.standing, word.line
         rests = [*(rest for one in said for rest in one.rests), *line.rests, *word.recorder.rests]
         self._questions = tuple(question for question, _ in rests)
@@ -131,6 +148,7 @@ class Prepared:
         self._gives_back = tuple(one.gives_back or _stays for one in counting)
         self._clear = (line.is_plain, *(one.clear for one in said if one.clear is not None))
         self._most = min((line.most, *(one.most for one in said)))
+        self._notes = tuple(one.notes for one in said if one.notes is not None)
         short = dict(kept.answered)
         self._heard = tuple(short[one](call) for one in kept.ended if one in short)
         self._ended = tuple(one for one in kept.ended if one not in short)
@@ -149,64 +167,63 @@ class Prepared:
         """Send a call; False where it has to take the walk, and then nothing was done."""
         kept, call = self._kept, going.call
         if not all(map(is_, map(ask, self._questions), self._words)):
-            kept.drop(self)
+            self.forget()
             return False
-        if not self._fitting(call):
+        try:
+            if not all(map(ask, self._fits, repeat(call))):
+                return False
+        except Exception:  # noqa: BLE001 - the walk finds it, and says it
             return False
         if kept.compare is not None:
             kept.compare(self, call)
             return False
-        taken = 0
-        for takes in self._takes:
-            if not takes(call):
-                return self._not_sent(call, taken)
-            taken += 1
-        recorder = self.recorder
-        if not self._noted(going, call):
-            return self._not_sent(call, taken)
+        counting = iter(self._takes)
+        if not all(map(ask, counting, repeat(call))):
+            return self._not_sent(call, length_hint(counting) + 1)
         if not self._sent(going, call):
-            recorder.undo(going)
-            return self._not_sent(call, taken)
+            return self._not_sent(call, 0)
         kept.forwarded.add(going)
         kept.served += 1
         kept.kernel.in_flight += 1
         return True
 
-    def _fitting(self, call: Call) -> bool:
+    def _sent(self, going: Going, call: Call) -> bool:
         try:
-            return all(map(ask, self._fits, repeat(call)))
-        except Exception:  # noqa: BLE001 - the walk finds it, and says it
-            return False
-
-    def _noted(self, going: Going, call: Call) -> bool:
-        try:
-            return self.recorder.begin(going, call)
+            if not self.recorder.begin(going, call):
+                return False
         except Exception:  # the walk finds it once more, and ends the call
             log.exception("the intent of call %s could not be noted", call.id)
             return False
-
-    def _sent(self, going: Going, call: Call) -> bool:
         try:
-            return self.line.send(going, call)
+            if self.line.send(going, call):
+                return True
         except Exception:  # it was sent where its server knows it
             log.exception("call %s could not be sent at once", call.id)
-            return going.ident != 0
+            if going.ident:
+                return True
+        self.recorder.undo(going)
+        return False
 
-    def _not_sent(self, call: Call, taken: int) -> bool:
-        for gives_back in self._gives_back[:taken]:
+    def _not_sent(self, call: Call, left: int) -> bool:
+        """All but the last so many of those who count have counted it."""
+        for gives_back in self._gives_back[: len(self._gives_back) - left]:
             gives_back(call)
         return False
 
     def answered(self, going: Going, raw: bytes) -> bool:
         """The end of a call, handed over to be recorded; `going` is told once that is done, perhaps at once. False where the walk has to go on
         with the call, and then nothing was done."""
+        call = going.call
         try:
             if len(raw) > self._most or not all(map(ask, self._clear, repeat(raw))):
                 return False
+            for notes in self._notes:
+                notes(call)
         except Exception:  # whatever it is, the filter breaks once more, and then its call ends
-            log.exception("whether the answer to call %s is plain cannot be told", going.call.id)
+            log.exception("whether the answer to call %s is plain cannot be told", call.id)
             return False
-        call = going.call
+        if self._odd:
+            self._odd -= 1
         self.line.over(going)
         self._kept.forwarded.discard(going)
         going.answer = Answer(raw)
@@ -225,9 +242,13 @@ class Prepared:
         except Exception:
             log.exception("the end of call %s could not be told to all", call.id)
 
-    def forget(self) -> None:
-        """It is for nobody any more."""
-        self._kept.drop(self)
+    def forget(self, tried: int = 0) -> None:
+        """It is for nobody any more; `tried` as many calls are taken to have been walked since."""
+        of, kept = self._of(), self._kept
+        kept.known.pop(self.number, None)
+        if of is not None:
+            of.by_name.pop(self._name, None)
+            kept.walked(of, self._name, tried)
 
     def gone(self) -> None:
         """A call is answered: nothing of it is left to do."""
@@ -237,6 +258,9 @@ class Prepared:
         """The walk goes on with a call."""
         going.trail, going.rest = self.recorder.trail(going), self.policy.rest(going.came)
         self._kept.going_on[going.call.id] = going
+        self._odd += 1
+        if self._odd == _ODD:
+            self.forget(_RESTS)
 
 
 def _stays(call: Call) -> None:
@@ -244,6 +268,7 @@ def _stays(call: Call) -> None:
 
 
 _Ended = Callable[[Call, Any, float | None], object]
+_Answered = Callable[[Call], Callable[[float], object]]
 
 
 class _Counting(Protocol):
@@ -251,17 +276,6 @@ class _Counting(Protocol):
 
     @property
     def policy(self) -> Policy: ...
-
-
-class _Hooks(Protocol):
-    @property
-    def stands(self) -> Sequence[Callable[[Call], Standing | None]]: ...
-
-    @property
-    def ended(self) -> Sequence[_Ended]: ...
-
-    @property
-    def answered(self) -> Sequence[tuple[_Ended, Callable[[Call], Callable[[float], object]]]]: ...
 
 
 class PreparedCalls:
@@ -276,23 +290,32 @@ class PreparedCalls:
         kernel: _Counting,
         forwarded: set[Any],
         recorder: Callable[[Call], Recorder | None],
-        hooks: _Hooks,
+        hooks: Any,
     ) -> None:
-        """`forwarded` are the kernel's calls that are with their owners."""
+        """`forwarded` are the kernel's calls that are with their owners, `hooks` its own."""
         self.forwarded = forwarded
-        self.ended, self.answered = hooks.ended, hooks.answered
+        self.ended: Sequence[_Ended] = hooks.ended
+        self.answered: Sequence[tuple[_Ended, _Answered]] = hooks.answered
         self.going_on: dict[str, Going] = {}
         """Calls that the walk is to go on with, and has not taken over yet, by their ids."""
-        self.known: dict[tuple[str, str], Prepared] = {}
-        """By session and the name under which the tool is called."""
+        self.known: WeakValueDictionary[int, Prepared] = WeakValueDictionary()
+        """In the order in which they were made."""
         self.made = self.served = 0
         """How many were put together, and how many calls were sent by them."""
         self.compare: Callable[[Prepared, Call], object] | None = None
         """Where calls are only compared: takes each that would be sent."""
         self.kernel = kernel
+        self._clients: WeakValueDictionary[int, OfClient] = WeakValueDictionary()
+        """By their clients' identities."""
         self._recorder = recorder
-        self._hooks = tuple(hooks.stands)
-        self._tried: dict[tuple[str, str], int] = {}
+        self._hooks: Sequence[Callable[[Call], Standing | None]] = hooks.stands
+        self._tried: dict[tuple[int, str], int] = {}
+        """How many calls of a kind were walked, since something was different the last time."""
+
+    def of(self, client: Client) -> OfClient:
+        """What is prepared for this client from now on, as long as somebody has that."""
+        self._clients[id(client)] = made = OfClient(client)
+        return made
 
     def taken(self, call: Call) -> tuple[Policy, Any] | None:
         """The walk takes over a call that it is to go on with: what is left to do with it, and its trail."""
@@ -303,52 +326,54 @@ class PreparedCalls:
         rest, going.rest = going.rest, None  # which has it: no collector is to be needed
         return rest, going.trail
 
-    def drop(self, one: Prepared) -> None:
-        """Something that it rests on is different now."""
-        self.known.pop(one.key, None)
-        self._tried.pop(one.key, None)
-
     def clear(self) -> None:
         """Forget all: another configuration holds."""
-        self.known.clear()
+        for one in list(self.known.values()):
+            one.forget()
         self._tried.clear()
+
+    def walked(self, of: OfClient, name: str, tried: int) -> int:
+        """Count a call that was walked; with none, begin anew. How many those are."""
+        key = id(of), name
+        before = self._tried.pop(key, 0)
+        if not tried:
+            return 0
+        if len(self._tried) >= KEPT:
+            self._tried.clear()
+        self._tried[key] = found = max(before + 1, tried)
+        return found
 
     def offer(self, policy: Policy, call: Call) -> None:
         """A call has passed every gate without a wait."""
-        session, name = call.session, call.name
-        if (
-            session is None
-            or policy.way is None
-            or call.door != "http"
-            or self.mode == "off"
-            or policy is not self.kernel.policy  # there was a reload since
-        ):
+        of, name = self._clients.get(id(call.client)), call.name
+        if of is None or policy.way is None or call.door != "http" or self.mode == "off":
             return
-        key = session, name
-        if key in self.known or len(name) > _NAME_CHARS:
+        if policy is not self.kernel.policy:  # there was a reload since
             return
-        if len(self._tried) >= KEPT:
-            self._tried.clear()
-        self._tried[key] = tried = self._tried.get(key, 0) + 1
+        if name in of.by_name or len(name) > _NAME_CHARS:
+            return
         # Of what cannot be prepared this is asked more and more seldom.
+        tried = self.walked(of, name, 1)
         if tried < self.after or tried & (tried - 1):
             return
         try:
-            made = self._composed(policy, call)
+            made = self._composed(policy, of, call)
         except Exception:  # the calls take the walk
             log.exception("calls of %s could not be prepared", name)
             return
         if made is not None and made.holds():
             if len(self.known) >= KEPT:
-                self.drop(
-                    next(iter(self.known.values()))
-                )  # the oldest: who has many takes nothing from all at once
-            self.known[key] = made
-            self.made += 1
+                next(iter(self.known.values())).forget()
+            self.made = made.number = self.made + 1
+            of.by_name[name] = self.known[made.number] = made
 
-    def _composed(self, policy: Policy, call: Call) -> Prepared | None:
+    def _composed(self, policy: Policy, of: OfClient, call: Call) -> Prepared | None:
         """What is decided about all calls like this one; None where somebody has to be asked about each."""
-        if policy.way is None or call.kind != "tool" or not call.params.keys() <= _PLAIN:
+        tool, way = call.tool, policy.way
+        if call.kind != "tool" or tool is None or way is None or not call.params.keys() <= _PLAIN:
+            return None
+        # Of calls that stand alone the head says, too, what these name.
+        if call.session is None and tool.headers:
             return None
         if any(
             one is not None for one in (call.deadline, call.requested, call.touches, call.listen)
@@ -363,8 +388,8 @@ class PreparedCalls:
                 return None
             said.append(word)
             facts.update(word.facts)
-        line, recorder = policy.way(call), self._recorder(call)
+        line, recorder = way(call), self._recorder(call)
         # In their order, as they are recorded.
         if line is None or recorder is None or [*facts.items()] != [*call.facts.items()]:
             return None
-        return Prepared(self, call, _Word(policy, said, facts, line, recorder))
+        return Prepared(self, of, call, _Word(policy, said, facts, line, recorder))

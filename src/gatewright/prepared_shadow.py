@@ -31,7 +31,7 @@ class Shadow:
         self.differences: list[str] = []
         self.compared = 0
         """How many calls were."""
-        self._meant: dict[tuple[str | None, bytes], tuple[Prepared, Call]] = {}
+        self._meant: dict[tuple[int, bytes], tuple[Prepared, Call]] = {}
         self._walking: dict[str, Prepared] = {}
         self._raw: dict[str, tuple[bytes, bool]] = {}
         self.first, self.last = _First(self), _Last(self)
@@ -48,7 +48,7 @@ class Shadow:
     def _take(self, prepared: Prepared, call: Call) -> None:
         if len(self._meant) >= _KEPT:
             self._meant.clear()
-        self._meant[call.session, call.request] = prepared, call
+        self._meant[id(call.client), call.request] = prepared, call
 
     def stands(self, call: Call) -> Standing:
         """It says nothing."""
@@ -56,7 +56,7 @@ class Shadow:
 
     def __call__(self, call: Call, back: Back) -> Call:
         """Compare a call that has passed every gate. Raises `RuntimeError`."""
-        found = self._meant.pop((call.session, call.request), None)
+        found = self._meant.pop((id(call.client), call.request), None)
         if found is not None:
             prepared, meant = found
             for name in call.__struct_fields__:
@@ -72,7 +72,7 @@ class Shadow:
         """A call has ended (`kernel.Ended`): one that was refused should not have been sent."""
         self._walking.pop(call.id, None)
         self._raw.pop(call.id, None)
-        meant = self._meant.pop((call.session, call.request), None)
+        meant = self._meant.pop((id(call.client), call.request), None)
         counted = type(outcome) is Refusal and outcome.reason in _COUNTED
         if meant is not None and not counted:
             self.differs(f"sent, and the walk says {outcome!r}")

@@ -36,6 +36,8 @@ class Standing(NamedTuple):
     """The call that was counted last was not made."""
     clear: Callable[[bytes], bool] | None = None
     """Of a filter: whether it would pass on a result of this JSON text as it is, and do nothing else."""
+    notes: Callable[[Call], object] | None = None
+    """Of a filter: what it notes of each call whose result passes on as it is, before anybody sees that."""
     most: int = 2**62
     """Of a filter: the longest result of which that can be said."""
 

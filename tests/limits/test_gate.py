@@ -8,6 +8,7 @@ from gatewright.limits.list_allowance import AT_ONCE, ListAllowance
 from gatewright.limits.meters import Meter, Rule
 from gatewright.limits.polls import Polls
 from gatewright.limits.usage import MINUTE, Window, Windows
+from gatewright.standing import NOTHING
 from tests.gate_parts import Mute, a_call
 
 
@@ -101,3 +102,12 @@ async def test_a_limit_for_a_caller_is_said_by_its_name_alone() -> None:
     narrow = Rule("caller", Windows(), {"a": Windows([Window(1, MINUTE)])})
     rate = Rate(Meter([narrow], lambda: 5 * MINUTE), Polls(lambda: 0.0))
     assert [await _passes(rate, name) for name in "aabb"] == [True, False, True, True]
+
+
+async def test_where_nothing_is_counted_its_word_is_that_it_says_nothing() -> None:
+    windows, looks = Windows([Window(1, MINUTE)]), Polls(lambda: 0.0)
+    rate = Rate(Meter([Rule("caller", windows, door="ggen")], lambda: 0), looks)
+    assert rate.stands(a_call(door="http")) is NOTHING
+    counted = rate.stands(a_call(door="ggen"))
+    assert counted is not None
+    assert counted.takes is not None

@@ -8,6 +8,7 @@ from gatewright.limits.meters import Meter, Rule
 from gatewright.limits.polls import Polls
 from gatewright.limits.tool_gate import ToolRate
 from gatewright.limits.usage import MINUTE, Window, Windows
+from gatewright.standing import NOTHING
 from tests.gate_parts import Mute, a_call, a_tool, a_tool_call
 
 
@@ -83,3 +84,13 @@ async def test_a_look_at_a_call_that_waits_is_not_counted_whoever_is_asked_first
     assert gate(look, Mute()) is look
     other = a_tool_call(a_tool(), facts={}, arguments={"n": 1})
     assert isinstance(gate(other, Mute()), Refusal)
+
+
+async def test_where_nothing_is_counted_its_word_is_that_it_says_nothing() -> None:
+    callers, looks = Meter([_rule("caller", 1)], lambda: 0), Polls(lambda: 0.0)
+    here = Rule("tool", Windows([Window(1, MINUTE)]), door="ggen")
+    gate = ToolRate(Meter([here], lambda: 0), callers, looks)
+    assert gate.stands(a_tool_call(a_tool("echo"), door="http")) is NOTHING
+    counted = gate.stands(a_tool_call(a_tool("echo"), door="ggen"))
+    assert counted is not None
+    assert counted.takes is not None

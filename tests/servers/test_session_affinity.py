@@ -194,3 +194,19 @@ def test_nothing_is_made_by_a_server_that_was_stopped() -> None:
     for session in ("a", "b", None):
         assert rig.take(session).reason == "upstream_unavailable"
     assert rig.made == ["a"]
+
+
+def test_calls_without_a_session_stay_where_nobody_can_be_asked() -> None:
+    for share in ("auto", "gateway", "session"):
+        rig = Rig(share)
+        assert rig.lanes.stays(call(None))
+        rig.main.link.asks = True
+        assert rig.lanes.stays(call(None)) is (share != "auto")
+        assert rig.lanes.stays(call(None, {}))
+
+
+def test_calls_of_a_session_stay_where_it_was_served() -> None:
+    rig = Rig()
+    assert not rig.lanes.stays(call("a"))
+    rig.take("a")
+    assert rig.lanes.stays(call("a"))

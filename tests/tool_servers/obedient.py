@@ -14,7 +14,8 @@ from typing import Any
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 OUT = threading.Lock()
-OFFERED: dict[str, str] = {"tell": "Tells.", "other": "Tells as well."}
+OFFERED: dict[str, str] = {"tell": "Tells.", "other": "Tells as well.", "shaped": "Promises."}
+PROMISED = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 ASKED: dict[str, Any] = {}
 
 
@@ -44,6 +45,14 @@ def log(ident: Any, text: str) -> None:
     result(ident, text)
 
 
+def chatty(ident: Any, text: str) -> None:
+    say({"id": "p", "method": "ping"})
+    say({"method": "notifications/progress", "params": {"progressToken": 16, "progress": 1}})
+    say({"method": "notifications/message", "params": {"level": "error", "data": text}})
+    say({"method": "notifications/resources/list_changed"})
+    result(ident, text)
+
+
 def ask(ident: Any, text: str) -> None:
     ASKED["q"] = ident, text
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
@@ -65,6 +74,9 @@ DOES: dict[str, Callable[[Any, str], object]] = {
     "plain": result,
     "late": late,
     "twice": twice,
+    "chatty": chatty,
+    "fits": partial(result, structuredContent={"n": 1}),
+    "misfits": partial(result, structuredContent={"n": "one"}),
     "log": log,
     "ask": ask,
     "error": error,
@@ -93,7 +105,12 @@ def take(message: dict[str, Any]) -> None:
         say({"id": ident, "result": said})
     elif method == "tools/list":
         listed = [
-            {"name": name, "description": text, "inputSchema": SCHEMA}
+            {
+                "name": name,
+                "description": text,
+                "inputSchema": SCHEMA,
+                **({"outputSchema": PROMISED} if name == "shaped" else {}),
+            }
             for name, text in OFFERED.items()
         ]
         say({"id": ident, "result": {"tools": listed}})

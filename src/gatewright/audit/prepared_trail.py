@@ -17,7 +17,7 @@ __all__ = ["Begun", "PreparedRecords", "ResumedTrail"]
 
 
 class Begun(Protocol):
-    """A call whose intent is noted (`mcp.server.straight.StraightCall`), and a waiter of `turn_writes`."""
+    """A call whose intent is noted (`mcp.server.straight_call.StraightCall`), and a waiter of `turn_writes`."""
 
     call: Call
     slot: int
@@ -62,11 +62,9 @@ class PreparedRecords:
         )
         self._intended, self._ended, self._shared, self._details = templates_of(call)
         self._facts = dict(call.facts)
-        self._take, self._enter, self._now = (
-            shared.stamps.take,
-            shared.intents.enter,
-            shared.monotonic,
-        )
+        intents = shared.intents
+        self._take, self._enter, self._leave = shared.stamps.take, intents.enter, intents.leave
+        self._now = shared.monotonic
         self._turn = shared.turn
 
     def begin(self, going: Begun, call: Call) -> bool:
@@ -90,7 +88,7 @@ class PreparedRecords:
     def undo(self, going: Begun) -> None:
         """The call was not sent after all, and goes another way: nothing of it was recorded."""
         self._all.running -= 1
-        self._all.intents.leave(going.slot)
+        self._leave(going.slot)
 
     def answered(self, going: Begun, call: Call, size: int) -> None:
         """Hand over the end of a call whose answer has so many bytes: it is told of that, perhaps at once. As `CallTrail.close` does it."""
@@ -109,7 +107,7 @@ class PreparedRecords:
 
     def left(self, going: Begun) -> None:
         """Its end is in the trail."""
-        self._all.intents.leave(going.slot)
+        self._leave(going.slot)
 
     def lost(self, going: Begun) -> None:
         """It could not be written: it ran, so its intent goes into the trail as soon as that can be written."""

@@ -52,10 +52,16 @@ class Flow:
         return None if self._marks(call) else as_it_is
 
     def stands(self, call: Call) -> Standing | None:
-        """There is nothing to note of a tool that reads nothing which counts."""
+        """What is noted of a result is the tool's, and there is nothing to note of one that reads nothing which counts."""
         tool = call.tool
-        reads = tool is None or any(one in _READ for one in tool.security.flow)
-        return None if reads else NOTHING
+        if tool is None:
+            return None
+        marks, source = tuple(one for one in tool.security.flow if one in _READ), tool.exposed
+
+        def notes(call: Call) -> None:
+            self._taints.add(self._holder(call), marks, source)
+
+        return Standing(notes=notes) if marks else NOTHING
 
     @staticmethod
     def _marks(call: Call) -> Sequence[str]:

@@ -67,6 +67,12 @@ class Flow:
         )
 
     def stands(self, call: Call) -> Standing | None:
-        """Nothing is said of a tool that sends nothing out; what one that does may send depends on what was read."""
+        """Nothing is said of a tool that sends nothing out; of one that does, as long as not both were read, which is asked of each call."""
         tool = call.tool
-        return None if tool is None or "outbound" in tool.security.flow else NOTHING
+        if tool is None:
+            return None
+        return Standing(fits=self._is_free) if "outbound" in tool.security.flow else NOTHING
+
+    def _is_free(self, call: Call) -> bool:
+        held = self.taints.of(self.rule.holder(call), self.rule.lasts_s)
+        return not all(mark in held for mark in _BOTH)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gatewright.call import Back, Call, Refusal, Who
-from gatewright.standing import Standing
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["Session"]
 
@@ -36,8 +36,8 @@ class Session:
         return _UNKNOWN
 
     def stands(self, call: Call) -> Standing | None:
-        """It is asked about each call, as a look-up is as cheap as anything that it could rest on."""
-        return None if call.session is None else Standing(fits=self._is_its)
+        """It is asked about each call of a session, as a look-up is as cheap as anything that it could rest on."""
+        return NOTHING if call.session is None else Standing(fits=self._is_its)
 
     def _is_its(self, call: Call) -> bool:
         session = call.session

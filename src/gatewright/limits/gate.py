@@ -13,7 +13,7 @@ from gatewright.call import Back, Call, Refusal
 from gatewright.limits.list_allowance import ListAllowance
 from gatewright.limits.meters import Meter
 from gatewright.limits.polls import LOOK, Polls
-from gatewright.standing import Standing
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["Rate"]
 
@@ -44,7 +44,9 @@ class Rate:
         return refusal
 
     def stands(self, call: Call) -> Standing | None:
-        """Each call is counted."""
+        """Each call is counted, where there is anything to count."""
+        if not self.meter.counts(call.door):
+            return NOTHING
         return Standing(takes=self._takes, gives_back=self._gives_back)
 
     def _takes(self, call: Call) -> bool:

@@ -102,6 +102,10 @@ class Meter:
         self.idle = not self._rules
         """Whether there is nothing to count."""
 
+    def counts(self, door: str) -> bool:
+        """Whether any call at this endpoint may have to be counted."""
+        return self._doors.get(door, self._everywhere) is not None
+
     def take(self, door: str, one: Hashable, other: str | None) -> Refusal | None:
         """Count a call, or say why it may not come, and count nothing."""
         groups = self._doors.get(door, self._everywhere)

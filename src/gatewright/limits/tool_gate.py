@@ -9,7 +9,7 @@ from __future__ import annotations
 from gatewright.call import Back, Call, Refusal
 from gatewright.limits.meters import Meter
 from gatewright.limits.polls import LOOK, Polls
-from gatewright.standing import Standing
+from gatewright.standing import NOTHING, Standing
 
 __all__ = ["ToolRate"]
 
@@ -41,10 +41,12 @@ class ToolRate:
         return refusal
 
     def stands(self, call: Call) -> Standing | None:
-        """Each call is counted."""
+        """Each call is counted, where there is anything to count."""
         target = call.target
         if target is None or call.tool is None:
             return None
+        if not self.meter.counts(call.door):
+            return NOTHING
 
         def takes(call: Call) -> bool:
             if self._looks.waiting:  # it may be a look at something that waits

@@ -6,7 +6,7 @@ A result in which nothing is found stays the bytes that came. One in which somet
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -112,15 +112,21 @@ class Redact:
         return replace(answer, raw=reported(answer.raw, clean))
 
     def stands(self, call: Call) -> Standing | None:
-        """Nothing is done to a result in which nothing is worth a look."""
+        """Nothing is done to a short result in which nothing is found."""
         if call.kind == "list":
             return None
         redactor = self._rules.default if self._plain else self._of(call)
-        if redactor is None:
-            return NOTHING
-        if redactor.worth_a_look(b"{}"):  # it looks at every result
-            return None
-        return Standing(clear=lambda raw: not redactor.worth_a_look(raw), most=AT_ONCE)
+        return NOTHING if redactor is None else Standing(clear=self._clear(redactor), most=AT_ONCE)
+
+    def _clear(self, redactor: Redactor) -> Callable[[bytes], bool]:
+        worth_a_look, json, alone = redactor.worth_a_look, redactor.json, self._beside is None
+
+        def clear(raw: bytes) -> bool:
+            if not worth_a_look(raw):
+                return True
+            return (alone or not _is_long(redactor, raw)) and not json(raw).rules
+
+        return clear
 
     async def _large_spoken(
         self, call: Call, outcome: Refusal | Failure, redactor: Redactor, beside: Cleaning

@@ -62,12 +62,21 @@ class OutputSchema:
         return self._of_call(call, outcome, output)
 
     def stands(self, call: Call) -> Standing | None:
-        """Nothing is said of results of a tool that promises no structure."""
+        """Nothing is said of results of a tool that promises no structure, nor of small ones that are as promised."""
         tool = call.tool
         if tool is None:
             return None
-        promised = tool.definition.get("outputSchema") is not None
-        return None if promised and tool.target.server not in self._off else NOTHING
+        output = tool.definition.get("outputSchema")
+        if output is None or tool.target.server in self._off:
+            return NOTHING
+
+        def clear(raw: bytes) -> bool:
+            try:
+                return self._judged(Answer(raw), output) is None
+            except (ValueError, TakesLongError):
+                return False
+
+        return Standing(clear=clear, most=AT_ONCE)
 
     def _of_task(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
         """What a task came to is the result of its call: all of `tasks/result`, or a member of `tasks/get`."""

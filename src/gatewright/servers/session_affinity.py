@@ -96,8 +96,12 @@ class SessionAffinity:
         own, self._own = self._own, {}
         return list(own.values())
 
-    def stays(self, session: str) -> bool:
-        """Whether a session keeps the connection that it has now."""
+    def stays(self, call: Call) -> bool:
+        """Whether all calls like this one keep the connection that they have now: those of a session, or of a client without one that
+        is asked nothing, as long as the server asks for nothing else (`PipeLink.asking`)."""
+        session = call.session
+        if session is None:
+            return self._share != "auto" or not self._alone(call)
         return self._share == "gateway" or session in self._shared or session in self._own
 
     @property

@@ -177,13 +177,12 @@ class StraightLines:
         self._server = server
 
     def of(self, call: Call) -> StraightLine | None:
-        """The way that all calls like this one of its session go, as it is now; None where each is to be looked at."""
+        """The way that all calls like this one go, as it is now; None where each is to be looked at."""
         target, relisting = call.target, self._relisting
-        taken = None if self._life.quiet else self._lanes.take(call)
-        # One with a lease has no session, whose connection stays the same.
-        if target is None or call.session is None or not isinstance(taken, tuple):
+        if target is None or self._life.quiet or not self._lanes.stays(call):
             return None
-        if not self._lanes.stays(call.session):
+        taken = self._lanes.take(call)
+        if not isinstance(taken, tuple):
             return None
         keeper = taken[0]
         link = keeper.link
@@ -199,5 +198,6 @@ class StraightLines:
             attribute(self._server, "listing"),
             attribute(self._life, "quiet"),
             *self._lanes.rests,
+            *(link.asking if call.session is None else ()),
         )
         return StraightLine(self._sender, keeper, link, rests, target.name)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import http
+from contextvars import copy_context
 from typing import Any, Literal, cast
 
 import httptools
@@ -58,8 +59,7 @@ class HttpConnection(Sliced):
         super().__init__(serving.turns)
         self.serving = serving
         self._seat = seat
-        self.clogged = False
-        self.writable = asyncio.Event()
+        self.clogged, self.writable = False, asyncio.Event()
         self._limits = serving.limits
         self._parser = new_parser(self)
         self._running: Exchange | None = None
@@ -83,7 +83,7 @@ class HttpConnection(Sliced):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
-        self._loop = asyncio.get_running_loop()
+        self.context, self._loop = copy_context(), asyncio.get_running_loop()
         self._patience = Patience(self.transport, self._limits)
         self._always = scope_of_connection(transport.get_extra_info)
         self.serving.connections.add(cast("Any", self))

@@ -12,6 +12,7 @@ import http
 import logging
 import sys
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from email.utils import formatdate
 from typing import Any, Protocol, cast
 
@@ -21,6 +22,7 @@ from uvicorn.server import ServerState
 
 from gatewright.transport.base import Limits
 from gatewright.transport.http_head import JSON, KnownHead, end_of_head, refusal, spell, whole_head
+from gatewright.transport.taskless import Started, Taskless
 from gatewright.transport.unread_ends import UnreadEnds
 from gatewright.transport.websocket_intake import Turns
 
@@ -83,6 +85,8 @@ class Connection(Protocol):
 
     transport: asyncio.Transport
     serving: Serving
+    context: Context
+    """In which its requests are served."""
     clogged: bool
     """The client does not read; wait until `writable`."""
     writable: asyncio.Event
@@ -117,6 +121,7 @@ class Exchange(msgspec.Struct, eq=False):
     done: bool = False
     """All of them were."""
     task: asyncio.Task[None] | None = None
+    straight: Taskless | None = None
     unusual: bool = False
     """Something was said or has happened that `answer` does not know how to go on from."""
     _taken: bool = False
@@ -145,17 +150,20 @@ class Exchange(msgspec.Struct, eq=False):
         return straight is not None and straight(self)
 
     def go_on(self, work: Awaitable[None]) -> None:
-        """Answer in a task what was begun without one."""
-        self.begin(asyncio.get_running_loop(), work)
-
-    def begin(self, loop: asyncio.AbstractEventLoop, work: Awaitable[None] | None = None) -> None:
-        """Have it run in a task (`run`)."""
-        self.task = task = loop.create_task(self.run(work))
+        """Answer in a task what was begun without one: in the context of its connection, whoever had it go on."""
+        self.straight, context = None, self.connection.context.copy()
+        running = Started(self.run(work))
+        self.task = task = asyncio.get_running_loop().create_task(running, context=context)
         self.connection.serving.tasks.add(task)
 
-    def took(self) -> None:
-        """The body was used, by whoever was given it whole."""
-        self._taken, self.body = True, b""
+    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Have it run in a task (`run`)."""
+        self.task = task = loop.create_task(self.run())
+        self.connection.serving.tasks.add(task)
+
+    def took(self, straight: Taskless) -> None:
+        """The body was used, by what goes on with it without a task."""
+        self._taken, self.body, self.straight = True, b"", straight
 
     async def run(self, work: Awaitable[None] | None = None) -> None:
         """Run the application for this request, or the `work` that is left of it, and answer for it if it does not."""
@@ -210,6 +218,9 @@ class Exchange(msgspec.Struct, eq=False):
         """There is nobody to answer any more."""
         self.gone = self.unusual = True
         self.wake()
+        if self.straight is not None:
+            asyncio.get_running_loop().call_soon(self.straight.left)
+            self.straight = None
         if self._tell is not None:
             asyncio.get_running_loop().call_soon(self._tell)
 
@@ -243,6 +254,7 @@ class Exchange(msgspec.Struct, eq=False):
         if self.unusual or connection.clogged or not self.keep_alive:
             return False
         self.begun = self.done = self.unusual = True
+        self.straight = None
         transport = connection.transport
         if not transport.is_closing():
             transport.write(b"%b%d\r\n\r\n%b" % (connection.serving.json_head, len(body), body))

@@ -209,18 +209,16 @@ class HttpServer:
 
     async def stop(self, grace_s: float) -> None:
         """Accept no more, close what is idle, give running requests `grace_s` seconds, and cut the rest off.
-
         WebSockets are closed with 1012 at once; their endpoint ends their calls before this.
         """
         for server in self._servers:
             server.close()
         for connection in list(self._state.connections):
             connection.shutdown()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace_s):
-                await self._quiet()
+        await self._quiet(grace_s)
         for connection in list(self._state.connections):
             connection.transport.abort()
+        await self._quiet(CANCEL_S)  # then what was served without a task is so no more
         tasks = list(self._state.tasks)
         for task in tasks:
             task.cancel()
@@ -231,10 +229,12 @@ class HttpServer:
         if self._unix_socket:
             _remove(self._unix_socket)
 
-    async def _quiet(self) -> None:
-        while self._state.connections:
-            self._empty.clear()
-            await self._empty.wait()
+    async def _quiet(self, patience_s: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                while self._state.connections:
+                    self._empty.clear()
+                    await self._empty.wait()
 
     def _one_gone(self) -> None:
         if not self._state.connections:

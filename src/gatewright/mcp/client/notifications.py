@@ -182,17 +182,21 @@ class Notes:
         if found is None:
             self._link.dropped += 1
         else:
-            self._callbacks.take(found, owner)
+            self._callbacks.take(found, owner.ordinary())
 
     def _emit(self, exchange: PendingRequest, method: str, params: dict[str, Any]) -> None:
-        if exchange.back is None or exchange.call is None:
+        call = exchange.call
+        if call is None:
             return
-        found = self._questions.related.inward(_unnumbered(params), exchange.call)
+        found = self._questions.related.inward(_unnumbered(params), call)
         if found is None:
             self._link.dropped += 1
             return
+        exchange = exchange.ordinary()
+        if exchange.back is None:
+            return
         if method.startswith("notifications/mgp.") and found.get("request_id") == exchange.ident:
-            found["request_id"] = exchange.call.id
+            found["request_id"] = call.id
         exchange.heard = True
         exchange.back.emit(Event(method, found))
 

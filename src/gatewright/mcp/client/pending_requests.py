@@ -56,6 +56,10 @@ class PendingRequest(msgspec.Struct, eq=False):
     _pauses: int = 0
     _left: float = _NEVER
 
+    def ordinary(self) -> PendingRequest:
+        """What its way back and its answer are known by: itself, but for a prepared call, which becomes one."""
+        return self
+
     @property
     def party(self) -> str:
         """Whose exchange it is: the session, or the call itself where there are no sessions."""

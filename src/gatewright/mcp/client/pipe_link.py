@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine, Mapping
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 from gatewright.call import Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.client.backlog_shares import BacklogShares
@@ -28,6 +28,7 @@ from gatewright.mcp.protocol.mcp_client import (
     Step,
 )
 from gatewright.mcp.wire import jsonrpc
+from gatewright.standing import Rest, attribute
 from gatewright.transport.base import Closed, Pipe
 from gatewright.transport.process import ChildProcess
 
@@ -50,7 +51,7 @@ _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs
 
 
 class Going(Protocol):
-    """A prepared call (`mcp.server.straight.StraightCall`)."""
+    """A prepared call (`mcp.server.straight_call.StraightCall`)."""
 
     ident: int
     due: float
@@ -201,6 +202,11 @@ class PipeLink(Link):
             hello is not None and hello.mgp is None and not (self.modern or self._outgoing.always)
         )
 
+    @property
+    def asking(self) -> tuple[Rest, ...]:
+        """Whether its server asks for anything rests on this."""
+        return attribute(self._questions, "asked"), attribute(self._questions, "roots_wanted")
+
     def send_at_once(self, going: Going, call: Call, params: dict[str, Any]) -> bool:
         """Send a call whose answer `going` takes; False where that is not the usual case, and nothing was sent."""
         pipe, pending, ident = self._pipe, self._pending, self._next
@@ -244,10 +250,6 @@ class PipeLink(Link):
         """Its caller is gone before anybody waited for it."""
         self._left(exchange)
         del self._pending[exchange.ident]
-
-    def _all_ordinary(self) -> None:
-        for one in [one for one in self._pending.values() if type(one) is not PendingRequest]:
-            cast("Any", one).promote()
 
     def _without_room(self, frame: bytes, call: Call | None = None) -> Refusal | None:
         """Why a message is not sent that a caller made as large as it is. Else the server would be ended as a slow reader, and
@@ -327,14 +329,14 @@ class PipeLink(Link):
             self._malformed(message, data)
             return
         self._garbage = 0
-        if self.takes_plainly:  # else there are no prepared ones, and it may be one of very many
-            self._all_ordinary()  # whose it is, is found among them
         if type(message) is jsonrpc.Response:
             self._answered(message)
         elif type(message) is jsonrpc.Notification:
             self._notified(message)
         elif type(message) is jsonrpc.Request:
-            self._questions.put(message, list(self._pending.values()))
+            # All but a ping may be of any of them, and their clocks stand still.
+            every = [] if message.method == "ping" else list(self._pending.values())
+            self._questions.put(message, [one.ordinary() for one in every])
 
     def _answered(self, response: jsonrpc.Response) -> None:
         try:

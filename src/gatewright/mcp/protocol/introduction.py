@@ -39,18 +39,19 @@ class Introduction:
     One is for requests that say one revision in their headers. What it keeps was found good.
     """
 
-    __slots__ = ("_client", "_face", "_meta")
+    __slots__ = ("_face", "_meta", "client")
 
     def __init__(self) -> None:
         self._meta: dict[str, Any] = {}
         self._face: negotiate.Face | None = None
-        self._client: Client | None = None
+        self.client: Client | None = None
+        """Who it was, as long as it says the same."""
 
     def again(self, meta: Any, face: negotiate.Face) -> Client | None:
         """The client, where `_meta` says what it said last and what we offer is the same."""
-        return self._client if self._meta == meta and self._face is face else None
+        return self.client if self._meta == meta and self._face is face else None
 
     def keep(self, meta: dict[str, Any], face: negotiate.Face, client: Client, size: int) -> None:
         """Remember a client whose `_meta` is about nothing but itself; `size` in bytes of all that it stands in."""
         if size <= _MOST and OF_CONNECTION.issuperset(meta):
-            self._meta, self._face, self._client = meta, face, client
+            self._meta, self._face, self.client = meta, face, client

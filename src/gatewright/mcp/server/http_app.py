@@ -66,7 +66,7 @@ class _Way:
     def straight(self, whole: Whole) -> bool:
         """Serve a prepared call at once; False where it is none, and nothing was done."""
         app, headers = self._app, self.headers
-        if not app.straight.leads or self.ours is not app.ours or app.front.protected is not None:
+        if self.ours is not app.ours or app.front.protected is not None:
             return False
         return app.straight.serve(whole, headers, self.profile)
 
@@ -102,7 +102,7 @@ class App:
         self._plain = next((one.plain_socket for one in routes if one.plain_socket), None)
         self._open = {path: door for one in routes for path, door in one.open.items()}
         self.streamable = StreamableHttp(front, self._body)
-        self.straight = StraightWay(front, self.streamable.sessions)
+        self.straight = StraightWay(front, self.streamable.sessions, self.streamable.parked)
         self.legacy_sse = LegacySse(front)
         self.websocket = WebSocketEndpoint(front)
         self._doors: dict[str, Door] = {
@@ -127,8 +127,7 @@ class App:
             if head is not None:
                 head.notes = way
                 head.serve = way.serve if way.short else None
-                # What a modern head says stands alone, whatever session it names.
-                head.straight = way.straight if way.short and way.headers.in_session else None
+                head.straight = way.straight if way.short else None
         if way.near:
             return self._led(way, scope, receive, send, whole)
         caller = self.front.identify("http", way.headers.credential)

@@ -37,6 +37,7 @@ class HttpHeaders:
         "introduction",
         "legacy",
         "modern",
+        "prepared",
         "reads_streams",
         "session",
         "small_events",
@@ -73,6 +74,8 @@ class HttpHeaders:
         """Whether what is sent with it stands alone, as each modern request does."""
         self.introduction = Introduction() if self.in_no_session else None
         """What its client said of itself last."""
+        self.prepared: Any = None
+        """Of calls that stand alone: what is prepared of this client's (`prepared.OfClient`)."""
         self._routing: dict[str, str] | None = None
         self.called = self._called() if self.in_no_session else None
         """The tool that a modern request calls, where its name stands here as it is; None for all else, and for a name that is wrapped."""

@@ -45,6 +45,8 @@ class HttpSession:
         self.streams = streams
         self.standing = standing
 
+    prepared: Any = None
+    """What is prepared of its client's calls (`prepared.OfClient`)."""
     primed: bool | None = None
     """Whether event streams open with an id; None before the handshake, which says so for good."""
 
@@ -136,9 +138,9 @@ class Sessions:
             return None
         return None if self._front.clock() - session.standing.used > IDLE_S else session
 
-    def used(self, ident: str, session: HttpSession, credential: str | None) -> None:
-        """Its caller has used it, with this credential."""
-        session.standing.used = self._front.clock()
+    def used(self, ident: str, session: HttpSession, credential: str | None, now: float) -> None:
+        """Its caller has used it now, with this credential."""
+        session.standing.used = now
         session.peer.credential = credential
         self._sessions.move_to_end(ident)
 

@@ -17,7 +17,7 @@ from gatewright.mcp.protocol.client_params import Dropped, read_notice
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import HttpReply, Whole, send_plain
+from gatewright.mcp.server.http_reply import HttpReply, Send, Whole, send_plain
 from gatewright.mcp.server.http_request import HttpRequest, alone
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
@@ -28,7 +28,7 @@ from gatewright.mcp.wire.methods import NOTIFICATIONS, is_known
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.transport.timers import Timers
 
-__all__ = ["Answering", "ModernHttp", "taken"]
+__all__ = ["Answering", "ModernHttp", "gone", "reply_of", "taken"]
 
 _WATCH_AFTER_S = 0.02
 """A modern call is cancelled when its client goes away; where the HTTP server does not tell us, calls
@@ -72,10 +72,8 @@ class ModernHttp:
             http = HttpRequest.of(whole, said, caller, profile, front.refused)
             return self._effect(http, message, effect)
         peer = alone(front, self._parked, caller, said.credential, profile)
-        reply = HttpReply(whole.send, said.reads_streams, front.queue_bytes, whole, modern=True)
-        reply.small = said.small_events
-        work = peer.serve(effect, reply)
-        whole.when_gone(partial(_gone, peer, message.id))
+        work = peer.serve(effect, reply_of(whole.send, whole, said, front.queue_bytes))
+        whole.when_gone(partial(gone, peer, message.id))
         return work
 
     def _message(self, http: HttpRequest, message: jsonrpc.Message) -> Answering:
@@ -90,10 +88,7 @@ class ModernHttp:
         return self._reply(http).finish(flaw.id, Spelled(error=error, http=400))
 
     def _reply(self, http: HttpRequest) -> HttpReply:
-        said, most = http.headers, self._front.queue_bytes
-        reply = HttpReply(http.send, said.reads_streams, most, http.whole, modern=True)
-        reply.small = said.small_events
-        return reply
+        return reply_of(http.send, http.whole, http.headers, self._front.queue_bytes)
 
     def _effect(self, http: HttpRequest, message: jsonrpc.Request, effect: mcp.Effect) -> Answering:
         """Do what a request asks for, where its head agrees."""
@@ -105,7 +100,7 @@ class ModernHttp:
         work = peer.serve(effect, self._reply(http))
         if whole is None:
             return self._serve_watched(peer, message.id, work, http)
-        whole.when_gone(partial(_gone, peer, message.id))
+        whole.when_gone(partial(gone, peer, message.id))
         return work
 
     def _notice(self, http: HttpRequest, message: jsonrpc.Notification) -> Answering:
@@ -139,6 +134,13 @@ class ModernHttp:
                 one.cancel()
 
 
+def reply_of(send: Send, whole: Whole | None, said: HttpHeaders, most: int) -> HttpReply:
+    """The answer to a request that stands alone; `most` bytes may wait for a client that does not read."""
+    reply = HttpReply(send, said.reads_streams, most, whole, modern=True)
+    reply.small = said.small_events
+    return reply
+
+
 def taken(http: HttpRequest, peer: ClientSession, effect: mcp.Effect | None) -> Answering:
     """What nobody is answered about: done, or refused with a status."""
     if isinstance(effect, Dropped):
@@ -165,9 +167,9 @@ def _agree(
 async def _cancel_when_gone(http: HttpRequest, peer: ClientSession, ident: bytes) -> None:
     """Cancel the request, which means nothing to one that has been answered."""
     await http.gone()
-    _gone(peer, ident)
+    gone(peer, ident)
 
 
-def _gone(peer: ClientSession, ident: bytes) -> None:
+def gone(peer: ClientSession, ident: bytes) -> None:
     """The client of a modern request has left."""
     peer.take(mcp.Cancelled(ident))

@@ -1,0 +1,60 @@
+"""Prepared calls on their way: whose record fails, whose client leaves, and that the server's stop loses none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.call import Unrecorded
+from tests.prepared_house import prepared_house
+
+TELL = "obedient__tell"
+
+
+async def test_a_call_whose_end_cannot_be_recorded_says_so_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        journal = house.gateway.audit._journal
+
+        def full(bodies: Any) -> int:
+            raise Unrecorded("full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(journal, "append_all", full)
+            said, prepared = await house.served(client, TELL, "so")
+        assert (said, prepared) == ("audit_unavailable", True)
+        kernel = house.gateway.kernel
+        assert (kernel.in_flight, kernel.running()) == (0, [])
+        assert await house.served(client, TELL, "and on") == ("and on", True)
+        client.close()
+
+
+async def test_the_same_of_several_that_end_in_one_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        clients = [await house.client() for _ in range(4)]
+        for client in clients:
+            await house.warm(client)
+        journal = house.gateway.audit._journal
+
+        def full(bodies: Any) -> int:
+            raise Unrecorded("full")
+
+        params = {"name": TELL, "arguments": {"text": "so"}}
+        with monkeypatch.context() as patched:
+            patched.setattr(journal, "append_all", full)
+            for client in clients:
+                client.send({"id": 7, "method": "tools/call", "params": params})
+            for client in clients:
+                _, body = await client.receive()
+                assert b"audit_unavailable" in body
+        assert house.gateway.kernel.in_flight == 0
+        for client in clients:
+            assert await client.text(TELL, "so") == "so"
+            client.close()
