@@ -13,9 +13,11 @@ from gatewright.console.definition_diff import (
     MOST_LINES,
     Line,
     difference,
+    is_whole,
     line_difference,
     unified,
 )
+from gatewright.console.rendering import MOST_CHARS
 from tests.costs import lines_run
 
 
@@ -151,3 +153,15 @@ def test_the_same_twice_is_no_difference() -> None:
 def _is_within(some: list[str], all_: list[str]) -> bool:
     rest = iter(all_)
     return all(one in rest for one in some)
+
+
+def test_what_no_page_shows_is_not_whole() -> None:
+    """Text that is alike in both hides nothing."""
+    long = "x" * (MOST_CHARS + 1)
+    assert is_whole(line_difference(["a", long], ["b", long]))
+    assert is_whole(line_difference(["a", long[:-1]], ["b"]))
+    assert not is_whole(line_difference(["a"], ["b", long]))
+    assert not is_whole(line_difference(["a", long], ["b"]))
+    many = [str(number) for number in range(MOST_LINES + 1)]
+    assert line_difference([], many)[-1].text == "1 more lines are not shown"
+    assert not is_whole(line_difference([], many))
