@@ -294,6 +294,16 @@ def open_pages(who: Visitor, pages_of: Sequence[Sequence[Part]]) -> Iterator[lis
             one.close()
 
 
+def _fetch(who: Visitor, path: str) -> None:
+    line = http.client.HTTPConnection(who.host, who.port, timeout=60)
+    line.request("GET", path, headers={"Cookie": who.cookie, "X-CSRF-Token": who.key})
+    answer = line.getresponse()
+    answer.read()
+    line.close()
+    if answer.status != http.client.OK:
+        raise Trouble(f"{path} was answered with {answer.status}")
+
+
 def with_pages(
     folder: Path, stack: ExitStack, options: Options, name: str, pages: Sequence[Sequence[Part]]
 ) -> tuple[list[Sample], list[Sample], int]:
@@ -304,7 +314,9 @@ def with_pages(
     watched: list[Sample] = []
     alone: list[Sample] = []
     fetched = 0
-    with open_pages(who, pages):  # the gateway makes its screens, and keeps what it makes once
+    for one in {part for parts in pages for part in parts}:  # the gateway makes its screens
+        _fetch(who, one.path + ("0" if one.path.endswith("=") else ""))
+    with open_pages(who, pages):
         loader.round(system, CLIENTS, options.seconds, 0.5)
     for number in range(options.rounds):
         for look in (True, False) if number % 2 else (False, True):

@@ -76,6 +76,7 @@ def took(
     upstreams = [Upstream.echo(f"echo{at}", "--tools", each) for at in range(_SERVERS)]
     process, url = stack.enter_context(console_gateway(folder, name, upstreams=upstreams))
     (session,) = open_sessions(process.url, 1)
+    stack.callback(session.close)
     who = visitor(url)
     return {page: _times(who, session, path, times) for page, path in PAGES.items()}
 

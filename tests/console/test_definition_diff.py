@@ -55,7 +55,7 @@ def test_texts_that_are_too_long_are_not_compared() -> None:
     """Nobody would read what came of it."""
     found = line_difference(["a"], [str(number) for number in range(MOST_LINES + 5)])
     assert found[0] == Line("removed", "a")
-    assert (len(found), found[-1]) == (MOST_LINES + 2, Line("gap", "5 more lines"))
+    assert (len(found), found[-1]) == (MOST_LINES + 2, Line("cut", "5 more lines are not shown"))
 
 
 def test_a_difference_of_somebody_else_keeps_its_lines() -> None:

@@ -1,4 +1,4 @@
-"""`AuditFilling`: has a worker process read older parts of the audit trail into the search index once somebody has searched, then stops."""
+"""`AuditFilling`: after a search, has a worker process read the older parts of the audit trail into the search index, then stops."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from gatewright.audit.search_facts import seq_of
 from gatewright.audit.trail import AuditLog
 from gatewright.console.changes import TOPICS
 
@@ -94,11 +93,6 @@ class Recent:
             elif "live" not in topics:
                 topics.update(_OF_A_CALL)
         return topics
-
-    @property
-    def newest(self) -> int:
-        """The number of the last record; 0 where none was written since the gateway started."""
-        return seq_of(self._lines[-1]) if self._lines else 0
 
     def close(self) -> None:
         """Hear no more."""

@@ -213,7 +213,7 @@ class Audit(Screen):
         query: NewerAsked = asking.given
         values = {
             "query": query,
-            "count": max(0, self._parts.recent.newest - query.shown),
+            "count": max(0, self._parts.ground.audit.written - query.shown),
             "few": _FEW,
             "first": url_of(query, before=0),
             "here": url_of(query, "/audit/list", before=0),
