@@ -9,6 +9,7 @@ so that what the gateway keeps of a page is not what is measured.
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import sys
 import time
@@ -78,6 +79,7 @@ def took(
     (session,) = open_sessions(process.url, 1)
     stack.callback(session.close)
     who = visitor(url)
+    _settle(who, _SERVERS * (tools // _SERVERS))
     return {page: _times(who, session, path, times) for page, path in PAGES.items()}
 
 
@@ -97,6 +99,19 @@ def _ask(state: Path, count: int) -> None:
                 quorum=1,
                 lasts_s=3_600,
             )
+
+
+def _settle(who: Visitor, tools: int) -> None:
+    """Wait until the gateway has looked at so many definitions: what it does when it starts is no page's."""
+    line = http.client.HTTPConnection(who.host, who.port, timeout=60)
+    headers, ends = {"Cookie": who.cookie, "X-CSRF-Token": who.key}, time.monotonic() + 60
+    while time.monotonic() < ends:
+        line.request("GET", "/api/v1/tools?limit=1", headers=headers)
+        if json.loads(line.getresponse().read())["total"] >= tools:
+            line.close()
+            return
+        time.sleep(0.2)
+    raise Trouble(f"the gateway does not list {tools} tools")
 
 
 def _times(who: Visitor, session: Session, path: str, times: int) -> list[float]:
