@@ -42,6 +42,7 @@ NAMES = (
     "isolation",
     "crowds",
     "console",
+    "console_lists",
     "soak",
 )
 DEADLINE = 1800.0

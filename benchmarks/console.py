@@ -42,6 +42,7 @@ __all__ = [
     "Part",
     "Visitor",
     "Waits",
+    "console_gateway",
     "first_pages",
     "open_pages",
     "run",
@@ -80,12 +81,14 @@ class Waits(NamedTuple):
 
 
 @contextlib.contextmanager
-def _gateway(folder: Path, name: str, more: str = "") -> Iterator[tuple[Process, str]]:
+def console_gateway(
+    folder: Path, name: str, more: str = "", upstreams: Sequence[Upstream] = ()
+) -> Iterator[tuple[Process, str]]:
     """A gateway with a console, and the URL that opens that once."""
     home = folder / name
-    home.mkdir()
+    home.mkdir(exist_ok=True)
     path = home / "mgp.toml"
-    text = config([Upstream.echo()], home / "data") + more + "\n[console]\nport = 0\n"
+    text = config(upstreams or [Upstream.echo()], home / "data") + more + "\n[console]\nport = 0\n"
     path.write_text(text, encoding="utf-8")
     command = gatewright("serve", "--config", str(path), "--port", "0")
     with started(name, command, folder) as process:
@@ -95,7 +98,7 @@ def _gateway(folder: Path, name: str, more: str = "") -> Iterator[tuple[Process,
 
 def waits(folder: Path, stack: ExitStack, count: int) -> Waits:
     """So many approvals, one after the other, by a person who clicks at once. Raises `Trouble`."""
-    process, url = stack.enter_context(_gateway(folder, "confirmed", _CONFIRMED))
+    process, url = stack.enter_context(console_gateway(folder, "confirmed", _CONFIRMED))
     page = stack.enter_context(_page(url))
     (session,) = open_sessions(process.url, 1)
     tool = session.tool("echo")
@@ -128,7 +131,7 @@ def waits(folder: Path, stack: ExitStack, count: int) -> Waits:
 
 def first_pages(folder: Path, stack: ExitStack, count: int) -> list[float]:
     """From the navigation to a page that listens, in milliseconds, each time without a file that the browser has kept. Raises `Trouble`."""
-    _, url = stack.enter_context(_gateway(folder, "first"))
+    _, url = stack.enter_context(console_gateway(folder, "first"))
     base = url.partition("/open")[0]
     found = []
     with _page(url) as page:
@@ -173,19 +176,18 @@ class Part(NamedTuple):
 
 LIVE = (Part("live", "/live/list", 1.0), Part("", "/api/v1/traffic?since=", _COUNTED_S))
 FILTERED = (
-    Part("live", "/live/list?server=echo&sort=ms", 1.0),
+    Part("live", "/live/list?server=echo&sort=ms", 5.0),
     Part("", "/api/v1/traffic?since=", _COUNTED_S),
 )
 SESSIONS = (
-    Part("sessions", "/sessions/list", 2.0),
+    Part("sessions", "/sessions/list", 5.0),
     Part("sessions", "/sessions/signed-in/list", 5.0),
 )
 AUDIT = (
-    Part("audit", "/audit/list", 1.0),
-    Part("audit", "/audit/histogram", 5.0),
+    Part("audit", "/audit/newer?shown=1", 1.0),
     Part("audit", "/audit/verification", 5.0),
 )
-LIMITS = (Part("limits", "/limits/list", 2.0),)
+LIMITS = (Part("limits", "/limits/list", 2.0), Part("limits", "/limits/consumers", 30.0))
 SERVERS = (Part("live", "/servers/list", 5.0), Part("servers", "/servers/list", 0.0))
 ALIKE = (LIVE,) * PAGES
 DIFFERENT = (FILTERED, SESSIONS, AUDIT, LIMITS, SERVERS)
@@ -292,17 +294,29 @@ def open_pages(who: Visitor, pages_of: Sequence[Sequence[Part]]) -> Iterator[lis
             one.close()
 
 
+def _fetch(who: Visitor, path: str) -> None:
+    line = http.client.HTTPConnection(who.host, who.port, timeout=60)
+    line.request("GET", path, headers={"Cookie": who.cookie, "X-CSRF-Token": who.key})
+    answer = line.getresponse()
+    answer.read()
+    line.close()
+    if answer.status != http.client.OK:
+        raise Trouble(f"{path} was answered with {answer.status}")
+
+
 def with_pages(
     folder: Path, stack: ExitStack, options: Options, name: str, pages: Sequence[Sequence[Part]]
 ) -> tuple[list[Sample], list[Sample], int]:
     """Rounds of load with these pages open and with none, by turns; how often parts were fetched."""
-    process, url = stack.enter_context(_gateway(folder, name))
+    process, url = stack.enter_context(console_gateway(folder, name))
     system, who = System("watched", process.url, process.pid), visitor(url)
     loader = Loader(folder, options.generator)
     watched: list[Sample] = []
     alone: list[Sample] = []
     fetched = 0
-    with open_pages(who, pages):  # the gateway makes its screens, and keeps what it makes once
+    for one in {part for parts in pages for part in parts}:  # the gateway makes its screens
+        _fetch(who, one.path + ("0" if one.path.endswith("=") else ""))
+    with open_pages(who, pages):
         loader.round(system, CLIENTS, options.seconds, 0.5)
     for number in range(options.rounds):
         for look in (True, False) if number % 2 else (False, True):

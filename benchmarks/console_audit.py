@@ -1,8 +1,9 @@
 """What the console's search of a million records costs: a page, whatever it is restricted by; a histogram; the index behind both.
 
 `search.*` is a page of 50 with filters as people combine them: nothing, one fact, two, a rare rule, a value that nothing has, an
-interval. `first` is the same before the index is there, in which a search says how far it came instead of taking its time. About 1 GB
-while it runs.
+interval. `first` is the same before the index is there, in which a search says how far it came instead of taking its time: each by
+somebody who comes after nobody has searched for a long time. `catch_up` is how long the worker process then takes to read the rest in, on a
+machine that has time for it. About 1 GB while it runs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.rows import Options, Row, main
+from gatewright.audit.offload import BlockReader
 from gatewright.audit.search import AuditSearch
 from gatewright.audit.search_index import FACTS, Wanted
 from gatewright.audit.trail import AuditLog
@@ -58,13 +60,13 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     begin = time.monotonic()
     _write(folder)
     yield Row("console_audit.write", RECORDS / (time.monotonic() - begin), "rec/s")
-    search, choose = AuditSearch(folder, time.monotonic), random.Random(5)
-    first = sorted(_took(search, _wanted(choose)) for _ in range(20))
-    yield Row("console_audit.first_p95", first[18], "ms", target=250.0, test="ours <=")
+    choose = random.Random(5)
+    first = sorted(_took(AuditSearch(folder, time.monotonic), _wanted(choose)) for _ in range(40))
+    yield Row("console_audit.first_p95", first[38], "ms", target=150.0, test="ours <=")
+    search = AuditSearch(folder, time.monotonic)
     begin = time.monotonic()
-    while search.fill():
-        pass
-    yield Row("console_audit.index", time.monotonic() - begin, "s")
+    asyncio.run(_caught_up(search, folder))
+    yield Row("console_audit.catch_up", time.monotonic() - begin, "s")
     took = sorted(_took(search, _wanted(choose)) for _ in range(_SEARCHES))
     yield Row("console_audit.search_p50", took[_SEARCHES // 2], "ms")
     p95 = took[_SEARCHES * 95 // 100]
@@ -72,6 +74,13 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     yield Row("console_audit.search_max", took[-1], "ms")
     counted = sorted(_counted(search, _wanted(choose)) for _ in range(40))
     yield Row("console_audit.histogram_p95", counted[38], "ms", target=150.0, test="ours <=")
+
+
+async def _caught_up(search: AuditSearch, folder: Path) -> None:
+    reader = BlockReader(folder)
+    for number in search.missing():
+        search.adopt(await reader.read(number))
+    await reader.close()
 
 
 def _write(folder: Path) -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from gatewright.app import worker
 from gatewright.audit import offload
-from gatewright.audit.offload import verified, verify_beside
+from gatewright.audit.offload import BlockReader, answered, verify_beside
 from gatewright.audit.reader import AuditReader
+from gatewright.audit.search_index import Block
+from gatewright.audit.trail_reading import read_block
 from gatewright.audit.verification import Verification
 from gatewright.storage.errors import StoreError
 from gatewright.transport.workers import Workers
@@ -30,7 +32,7 @@ async def test_a_worker_says_what_the_reader_says(tmp_path: Path) -> None:
 
 async def test_the_answer_holds_all_that_was_found(tmp_path: Path) -> None:
     await fill(tmp_path, 2)
-    said, text = verified(b"", os.fsencode(tmp_path))
+    said, text = answered(b"", os.fsencode(tmp_path))
     assert said == {}
     assert msgspec.json.decode(text, type=Verification) == AuditReader(tmp_path).verify()
 
@@ -59,6 +61,25 @@ async def test_it_runs_after_everybody_else_and_leaves_nothing_behind(
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert made[0]._most == 1
+
+
+async def test_blocks_are_read_in_one_process_that_comes_after_all_others(tmp_path: Path) -> None:
+    await fill(tmp_path, 5)
+    reader = BlockReader(tmp_path)
+    found = [Block.unpacked(await reader.read(0)) for _ in range(2)]
+    (process,) = vars(reader)["_workers"]._alive
+    assert os.getpriority(os.PRIO_PROCESS, process.pid) == 19
+    await reader.close()
+    assert [vars(one) for one in found] == [vars(read_block(tmp_path, 0))] * 2
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)
+
+
+async def test_a_trail_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    reader = BlockReader(tmp_path / "nothing")
+    with pytest.raises(StoreError):
+        await reader.read(0)
+    await reader.close()
 
 
 async def test_the_workers_that_calls_wait_for_do_not_verify(tmp_path: Path) -> None:

@@ -15,10 +15,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from gatewright.audit import search as search_module
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import DATABASE, Query
 from gatewright.audit.search import AuditSearch
 from gatewright.audit.search_index import Wanted
+from gatewright.audit.trail_reading import read_block
 from gatewright.call import Caller, Failure, Refusal
 from gatewright.storage.errors import StoreError
 from gatewright.storage.sqlite import Database
@@ -63,6 +65,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def every(folder: Path) -> list[dict[str, Any]]:
     """All of it, newest first."""
     return list(AuditReader(folder).query(Query()))
+
+
+def _filled(search: AuditSearch, folder: Path) -> None:
+    """As a worker process does it."""
+    for number in search.missing():
+        search.adopt(read_block(folder, number).packed())
+    search.span()  # the newest part is read by whoever looks
 
 
 def _ms(record: dict[str, Any]) -> int:
@@ -128,8 +137,7 @@ def test_pages_have_what_a_walk_over_every_record_finds(
 
 def test_slices_add_up_to_what_a_walk_counts(folder: Path, every: list[dict[str, Any]]) -> None:
     search = AuditSearch(folder, time.monotonic)
-    while search.fill():
-        pass
+    _filled(search, folder)
     span = search.span()
     assert span is not None
     assert span == (_ms(every[-1]), _ms(every[0]))
@@ -145,6 +153,31 @@ def test_slices_add_up_to_what_a_walk_counts(folder: Path, every: list[dict[str,
         assert counted.counts == expected, wanted
 
 
+def test_what_is_written_meanwhile_is_not_counted_before_all_else_is(tmp_path: Path) -> None:
+    """Else whoever asks again until all are counted would never come to an end."""
+    log, search = a_log(tmp_path), AuditSearch(tmp_path, time.monotonic)
+    edges = [0, 1 << 50]
+    for number in range(5_000):
+        run(log, a_call(number, a_tool("safe")))
+    first = search.counted(Wanted(), edges)
+    assert (first.whole, first.newest, sum(first.counts["success"])) == (
+        False,
+        5_000,
+        5_000 - 4_095,
+    )
+    missing = search.missing()
+    for number in range(9_000):
+        run(log, a_call(number, a_tool("safe")))
+    for number in missing:
+        search.adopt(read_block(tmp_path, number).packed())
+    again = search.counted(Wanted(), edges, first.newest)
+    assert (again.whole, again.newest, sum(again.counts["success"])) == (True, 5_000, 5_000)
+    assert search.span(first.newest) is not None
+    later = search.counted(Wanted(), edges)
+    assert (later.whole, later.newest) == (False, 14_000)
+    asyncio.run(log.close())
+
+
 def test_a_search_without_time_says_how_far_it_came(folder: Path) -> None:
     ticks = itertools.count()
     search = AuditSearch(folder, lambda: float(next(ticks)))
@@ -154,8 +187,7 @@ def test_a_search_without_time_says_how_far_it_came(folder: Path) -> None:
     page = first.search(Wanted(facts={"agent": "nobody"}), budget_s=0.5, oldest=True)
     assert (page.lines, page.before, page.unsearched) == ([], (1 << 12) - 1, True)
     assert not search.counted(Wanted(), [0, 1 << 50]).whole
-    while search.fill():
-        pass
+    _filled(search, folder)
     whole = search.search(Wanted(facts={"agent": "nobody"}), before=page.before, budget_s=0.5)
     assert (whole.lines, whole.before, whole.unsearched) == ([], None, False)
 
@@ -173,8 +205,7 @@ def test_a_search_begins_no_block_for_which_it_has_no_time(folder: Path) -> None
     nobody = Wanted(facts={"agent": "nobody"})
     assert search.search(nobody, budget_s=0.015).unsearched
     assert len(vars(search)["_blocks"]) == 1
-    while search.fill():
-        pass
+    _filled(search, folder)
     every = len(vars(search)["_blocks"])
     assert every > 2
     for number in range(every - 1):
@@ -276,8 +307,48 @@ def test_without_a_trail_there_is_an_error_that_says_so(tmp_path: Path) -> None:
 
 def test_ranks_are_those_of_a_walk(folder: Path, every: list[dict[str, Any]]) -> None:
     search = AuditSearch(folder, time.monotonic)
-    while search.fill():
-        pass
+    _filled(search, folder)
     for wanted in _choices():
         expected = Counter(one["actor"]["id"] for one in every if _fits(one, wanted))
-        assert dict(search.ranked("agent", wanted)) == expected, wanted
+        ranked = search.ranked("agent", wanted)
+        assert (dict(ranked.values), ranked.since) == (expected, None), wanted
+
+
+def test_ranks_say_from_when_on_they_count(folder: Path, every: list[dict[str, Any]]) -> None:
+    search = AuditSearch(folder, time.monotonic)
+    ranked = search.ranked("agent", Wanted())
+    newest = [one for one in every if one["seq"] >> 12 == _COUNT >> 12]
+    assert dict(ranked.values) == Counter(one["actor"]["id"] for one in newest)
+    assert ranked.since == _ms(newest[-1])
+
+
+def test_parts_that_were_the_newest_when_somebody_looked_are_read_again_in_their_time(
+    tmp_path: Path,
+) -> None:
+    """A page looked now and then while thousands of records came: each look left a part that is not whole, and the next search
+    does not read all of them before it answers."""
+    ticks = itertools.count()
+    log, search = a_log(tmp_path), AuditSearch(tmp_path, lambda: float(next(ticks)))
+    for number in range(4 * 4096):
+        run(log, a_call(number, a_tool("safe")))
+        if number % 4096 == 2000:
+            search.span()
+    assert search.missing() == [3, 2, 1, 0]
+    assert search.search(Wanted(facts={"agent": "nobody"}), budget_s=0.5).unsearched
+    assert search.missing() == [3, 2, 1, 0]
+    asyncio.run(log.close())
+    _filled(search, tmp_path)
+    assert search.missing() == []
+    assert search.search(Wanted(), most=20_000).before is None
+    assert len(search.search(Wanted(), most=20_000).lines) == 4 * 4096
+
+
+def test_the_newest_parts_stay_where_there_are_too_many(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_module, "_BLOCKS", 2)
+    search, nobody, before = AuditSearch(folder, time.monotonic), Wanted(facts={"agent": "x"}), None
+    search.search(nobody, before=9_000, budget_s=60)
+    assert sorted(vars(search)["_blocks"]) == [1, 2]
+    search.search(nobody, before=before, budget_s=60)
+    assert sorted(vars(search)["_blocks"]) == [3, 4]

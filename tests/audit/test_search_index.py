@@ -27,6 +27,24 @@ def _block(
     return block, told
 
 
+@given(_RECORDS, st.booleans())
+def test_another_process_hands_over_all_of_it(
+    records: list[tuple[int, int, str | None]], whole: bool
+) -> None:
+    block, _ = _block(records)
+    block.whole = whole
+    assert vars(Block.unpacked(block.packed())) == vars(block)
+
+
+def test_values_that_most_have_and_values_that_few_have_are_handed_over() -> None:
+    block = Block(SIZE)
+    values = ["most" if number % 9 else f"one{number % 900}" for number in range(SIZE)]
+    block.add(range(SIZE, 2 * SIZE), range(SIZE), [values for _ in FACTS])
+    found = Block.unpacked(block.packed())
+    assert vars(found) == vars(block)
+    assert isinstance(vars(found)["_facts"]["tool"]["most"], int)
+
+
 @given(_RECORDS, st.integers(-5, 50) | st.none(), st.integers(-5, 50) | st.none())
 def test_what_fits_is_what_a_walk_finds(
     records: list[tuple[int, int, str | None]], since: int | None, until: int | None

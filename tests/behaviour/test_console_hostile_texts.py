@@ -93,6 +93,9 @@ def _fill(console: Within) -> None:
                 "reason": short,
                 "access": short,
                 "confirmed_by": short,
+                "redacted": {short: 2},
+                "injection": {"marks": [short], "tool": short},
+                "flow": {"untrusted": short, "private": short},
                 f"k{short}": [short, {"x": short}],
             },
             trace_id=f"trace {short}",
@@ -112,7 +115,15 @@ def _call(console: Within, number: int, text: str) -> None:
         caller=Caller(text, "agent", "key"),
         client=Client("2025-11-25", info={"name": text, "version": text}),
         trace_id=f"{number:032x}",
-        facts={"access": text},
+        facts={
+            "access": text,
+            "redacted": {text: 2},
+            "injection": [text],
+            "flow": {"untrusted": text, "private": text},
+            "validator_applied": text,
+            "permissions_used": [text],
+            "confirmed_by": text,
+        },
     )
     log = console.parts.ground.audit
     log.open(call).close(call, Refusal("tool_not_found", text, gate="resolve"))

@@ -91,7 +91,7 @@ _KNOWN = frozenset(
     "html head meta title link body a nav ul li span div form input button main h1 h2 h3 p footer dialog dl dt dd kbd script "
     "section header aside label select option optgroup textarea table thead tbody tfoot tr th td caption colgroup col time details summary em b strong code pre "
     "svg g rect path line circle polyline polygon text tspan title ins del br hr small article ol datalist meter progress output fieldset legend figure figcaption "
-    "i s u sub sup template canvas abbr samp var mark".split()
+    "i q s u sub sup template canvas abbr samp var mark".split()
 )
 _VOID = frozenset("meta link input br hr col rect path line circle polyline polygon".split())
 _WAYS = ("href", "src", "action", "hx-get", "hx-post", "hx-put", "hx-delete")

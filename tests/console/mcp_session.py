@@ -6,9 +6,10 @@ import json
 import urllib.request
 from typing import Any
 
+from gatewright.cli.running import read_running
 from tests.console.running import Console
 
-__all__ = ["McpSession"]
+__all__ = ["McpSession", "of_operator"]
 
 
 class McpSession:
@@ -55,3 +56,10 @@ class McpSession:
                 self._headers["MCP-Session-Id"] = session
             found: str = answer.read().decode()
             return found
+
+
+def of_operator(console: Console) -> McpSession:
+    """A session of the machine's own user, as `gatewright tool call` has one, without the start of a process for each call."""
+    return McpSession(
+        console, "gatewright", read_running(console.config.parent / "state").operator_token
+    )

@@ -13,9 +13,11 @@ from gatewright.console.definition_diff import (
     MOST_LINES,
     Line,
     difference,
+    is_whole,
     line_difference,
     unified,
 )
+from gatewright.console.rendering import MOST_CHARS
 from tests.costs import lines_run
 
 
@@ -53,7 +55,7 @@ def test_texts_that_are_too_long_are_not_compared() -> None:
     """Nobody would read what came of it."""
     found = line_difference(["a"], [str(number) for number in range(MOST_LINES + 5)])
     assert found[0] == Line("removed", "a")
-    assert (len(found), found[-1]) == (MOST_LINES + 2, Line("gap", "5 more lines"))
+    assert (len(found), found[-1]) == (MOST_LINES + 2, Line("cut", "5 more lines are not shown"))
 
 
 def test_a_difference_of_somebody_else_keeps_its_lines() -> None:
@@ -151,3 +153,15 @@ def test_the_same_twice_is_no_difference() -> None:
 def _is_within(some: list[str], all_: list[str]) -> bool:
     rest = iter(all_)
     return all(one in rest for one in some)
+
+
+def test_what_no_page_shows_is_not_whole() -> None:
+    """Text that is alike in both hides nothing."""
+    long = "x" * (MOST_CHARS + 1)
+    assert is_whole(line_difference(["a", long], ["b", long]))
+    assert is_whole(line_difference(["a", long[:-1]], ["b"]))
+    assert not is_whole(line_difference(["a"], ["b", long]))
+    assert not is_whole(line_difference(["a", long], ["b"]))
+    many = [str(number) for number in range(MOST_LINES + 1)]
+    assert line_difference([], many)[-1].text == "1 more lines are not shown"
+    assert not is_whole(line_difference([], many))

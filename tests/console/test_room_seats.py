@@ -151,9 +151,9 @@ async def test_nobody_but_the_gateway_says_what_the_gates_would_say(tmp_path: Pa
         mallory.chat(said, about=proposal.id)
         others["kernel"].participant.chat(f"{said}; so says the kernel", about=proposal.id)
         async with asyncio.timeout(20):
-            while len(seat.talk) < 3 or not any(seat.proposals()):
+            while not any(one.verdicts for one in (await seat.proposals("", 100))[0]):
                 await asyncio.sleep(0.01)
-        (card,) = seat.proposals()
+        ((card,), _) = await seat.proposals("", 100)
         assert card.verdicts == [f"{said}; so says the kernel"]
         assert [(one.sender, one.text) for one in card.said] == [("mallory", said)]
 
@@ -173,7 +173,8 @@ async def test_what_is_too_long_to_be_shown_says_so(tmp_path: Path) -> None:
             async with asyncio.timeout(20):
                 while seat.me.proposals.find(proposal.id) is None:
                     await asyncio.sleep(0.01)
-            card = next(one for one in seat.proposals() if one.id == proposal.id)
+            cards, _ = await seat.proposals("", 100)
+            card = next(one for one in cards if one.id == proposal.id)
             assert (len(card.params), card.unseen) == (most, more)
         given = RoomDecision(topic="t", proposal=proposal.id, do="approve")
         with pytest.raises(ApiError) as caught:

@@ -1,7 +1,8 @@
 """`AuditSearch`: pages of audit records by agent, tool, rule, time, …; counts over time, top values, a trace, one record, hash verified.
 
-It follows the trail with an index in memory (`search_index.py`): the newest part at once, older parts when a search comes there or
-`fill` asks for them. What a search could not look at in its time it says, and the next one goes on from there. For any thread.
+It follows the trail with an index in memory (`search_index.py`): the newest part when somebody searches, older parts when a search comes
+there, or when they are handed over (`adopt`), read by another process. While nobody searches, nothing is read. What a search could not
+look at in its time it says, and the next one goes on from there. For any thread.
 """
 
 from __future__ import annotations
@@ -11,43 +12,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from gatewright.audit.chain import BrokenChainError, Link, read_link
-from gatewright.audit.rows import Query, Rows, open_rows_to_read
-from gatewright.audit.search_facts import admits, facts_of, seq_of
-from gatewright.audit.search_index import BITS, FACTS, SIZE, Block, Wanted
-from gatewright.audit.segments import lines_from
-from gatewright.storage.errors import StoreError
-from gatewright.storage.sqlite import Database, DatabaseError
+from gatewright.audit.search_facts import admits, seq_of
+from gatewright.audit.search_index import BITS, SIZE, Block, Wanted
+from gatewright.audit.trail_reading import TrailReading
 
-__all__ = ["AuditSearch", "Counted", "Found", "Opened"]
+__all__ = ["AuditSearch", "Counted", "Found", "Opened", "Ranked"]
 
 _BLOCKS = 2048
-"""At most in memory, eight million records; what is older, only the command searches."""
-_FILL_S = 0.03
-"""So long the index is filled before a search has its turn."""
+"""At most in memory, the newest eight million records; what is older, only the command searches."""
 _TRACE = 500
 """Records of one trace that are looked at together: it is agents that name traces, and one may have given all its calls the same."""
 
 _EVERYTHING = Wanted()
-
-_RULE = "coalesce(json_extract(record, '$.decision.reason'), json_extract(record, '$.details.reason'), json_extract(record, '$.details.access'))"
-_COLUMNS = (
-    "seq",
-    "CAST(round((julianday(time) - 2440587.5) * 86400000) AS INTEGER)",
-    "agent",
-    "server",
-    "tool",
-    "event_type",
-    "outcome",
-    "json_extract(record, '$.decision.gate')",
-    f"CAST({_RULE} AS TEXT)",
-)
-# One row, whatever it holds: between two rows SQLite would have to ask for Python's global lock each time.
-_PIECE = f"SELECT {', '.join(f'json_group_array(c{at})' for at in range(len(_COLUMNS)))} FROM (SELECT {', '.join(f'{one} AS c{at}' for at, one in enumerate(_COLUMNS))} FROM records WHERE seq BETWEEN ? AND ? ORDER BY seq)"  # noqa: S608 - constants
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -58,6 +39,8 @@ class Found(msgspec.Struct, frozen=True):
     """Where the next page begins: it has what is before this number, or, oldest first, behind it. None where there is no more."""
     unsearched: bool = False
     """Whether the time was over before the page was full: the next page may have more of it."""
+    newest: int = 0
+    """The number of the last record that there was."""
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -69,6 +52,17 @@ class Counted(msgspec.Struct, frozen=True):
     """By outcome."""
     whole: bool
     """Whether everything was counted; else what is older than the index goes is not in it."""
+    newest: int
+    """The number of the last record that was counted, whether it fits or not."""
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """Which values most records have."""
+
+    values: Sequence[tuple[str, int]]
+    """The most frequent first, each with its records."""
+    since: int | None
+    """Records from this time on were counted, in milliseconds since 1970; None where all that were asked for were."""
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -108,20 +102,22 @@ class AuditSearch:
             seqs: list[int] = []
             begun = False
             for number in look.blocks(before, oldest=oldest):
-                is_missing = number not in self._blocks
+                is_missing = self._is_behind(look, number)
                 # One of them whatever it takes: a search that is asked for again and again must come to an end.
                 block = self._block(look, number, None if is_missing and not begun else ends)
                 begun = begun or is_missing
                 if block is None:
-                    return Found(look.lines(seqs), _edge(number, before, oldest), unsearched=True)
+                    edge = _edge(number, before, oldest)
+                    return Found(look.lines(seqs), edge, unsearched=True, newest=look.last)
                 for seq in _within(block, wanted, before, oldest):
                     if len(seqs) == most:
-                        return Found(look.lines(seqs), seqs[-1])
+                        return Found(look.lines(seqs), seqs[-1], newest=look.last)
                     seqs.append(seq)
-            return Found(look.lines(seqs), None)
+            return Found(look.lines(seqs), None, newest=look.last)
 
-    def counted(self, wanted: Wanted, edges: Sequence[int]) -> Counted:
-        """How many fit between one edge and the next, of what the index has; by outcome. Raises `StoreError`."""
+    def counted(self, wanted: Wanted, edges: Sequence[int], newest: int | None = None) -> Counted:
+        """How many fit between one edge and the next, of what the index has; by outcome. Those behind record `newest` are left out: who
+        asks again until all are counted comes to an end, whatever is written meanwhile. Raises `StoreError`."""
         counts: dict[str, list[int]] = {}
         since, until = edges[0], edges[-1]
         within = msgspec.structs.replace(
@@ -131,28 +127,31 @@ class AuditSearch:
         )
         with self._lock, self._reading() as look:
             whole = True
-            for number in look.blocks():
-                block = self._block(look, number, 0.0)
+            newest = look.last if newest is None else min(newest, look.last)
+            for number in look.blocks(newest + 1):
+                block = self._block_to(look, number, newest)
                 if block is None:
                     whole = False
                     break
+                known_bits = (1 << max(0, newest + 1 - block.first)) - 1
                 for outcome in block.values("outcome"):
                     facts = {**wanted.facts, "outcome": outcome}
                     if wanted.facts.get("outcome", outcome) != outcome:
                         continue
-                    found = block.fits(msgspec.structs.replace(within, facts=facts))
+                    found = block.fits(msgspec.structs.replace(within, facts=facts)) & known_bits
                     if found:
                         known = counts.setdefault(outcome, [0] * (len(edges) - 1))
                         slices = block.counted(found, edges)
                         known[:] = [a + b for a, b in zip(known, slices, strict=True)]
                 if block.begins is not None and block.begins < edges[0] and number != look.head:
                     break
-        return Counted(edges, counts, whole)
+        return Counted(edges, counts, whole, newest)
 
-    def span(self) -> tuple[int, int] | None:
-        """The times of the first record and of the last; None where there is none. Raises `StoreError`."""
+    def span(self, newest: int | None = None) -> tuple[int, int] | None:
+        """The times of the first record and of the last, or one about `newest`; None where there is none. Raises `StoreError`."""
         with self._lock, self._reading() as look:
-            block = self._block(look, look.head, 0.0)
+            newest = look.last if newest is None else min(newest, look.last)
+            block = self._block_to(look, newest >> BITS, newest)
             first = look.first_time()
             if block is None or block.ends is None:
                 return None
@@ -164,31 +163,36 @@ class AuditSearch:
             head = self._blocks.get(max(self._blocks, default=0))
             return [] if head is None else sorted(head.values(name))[:most]
 
-    def ranked(self, name: str, wanted: Wanted, most: int = 10) -> list[tuple[str, int]]:
+    def ranked(self, name: str, wanted: Wanted, most: int = 10) -> Ranked:
         """The values of one of `FACTS` that most records have among those that fit, of what the index has. Raises `StoreError`."""
         counts: Counter[str] = Counter()
+        begins: int | None = None
         with self._lock, self._reading() as look:
             for number in look.blocks():
                 block = self._block(look, number, 0.0)
                 if block is None:
-                    break
+                    return Ranked(counts.most_common(most), begins)
                 for value, found in block.among(name, block.fits(wanted)):
                     counts[value] += found
-                if block.begins is not None and block.begins < (wanted.since or 0):
+                begins = block.begins
+                if begins is not None and begins < (wanted.since or 0):
                     break
-        return counts.most_common(most)
+        return Ranked(counts.most_common(most), None)
 
-    def fill(self) -> bool:
-        """Read some more of the trail into the index; whether there was something to read. Raises `StoreError`."""
-        ends = self._monotonic() + _FILL_S
+    def missing(self) -> list[int]:
+        """The numbers of the blocks that the index has not, or not whole, the newest first; the one that is still written to is none of them:
+        each search reads it. Raises `StoreError`."""
         with self._lock, self._reading() as look:
-            missing = [one for one in look.blocks(None) if one not in self._blocks]
-            for number in missing:
-                if self._block(look, number, None) is None:
-                    return False
-                if self._monotonic() > ends:  # searches wait for it meanwhile
-                    break
-            return bool(missing)
+            numbers = look.blocks()[1:_BLOCKS]
+            return [one for one in numbers if self._is_behind(look, one)]
+
+    def adopt(self, packed: bytes) -> None:
+        """Take a block that another process has read, `Block.packed`."""
+        block = Block.unpacked(packed)
+        with self._lock:
+            known = self._blocks.get(block.first >> BITS)
+            if known is None or known.last < block.last or not known.whole:
+                self._keep(block)
 
     def of_trace(
         self,
@@ -202,14 +206,15 @@ class AuditSearch:
         """The records of one trace that fit, in the order and from the place of a `search`. Raises `StoreError`."""
         with self._reading() as look:
             place = {"after" if oldest else "before": before}
-            lines = look.of_trace(trace, newest_first=not oldest, **place)
+            lines = look.of_trace(trace, _TRACE, newest_first=not oldest, **place)
+            newest = look.last
         found: list[bytes] = []
         for line in filter(partial(admits, wanted), lines):
             if len(found) == most:
-                return Found(found, seq_of(found[-1]))
+                return Found(found, seq_of(found[-1]), newest=newest)
             found.append(line)
         more = len(lines) == _TRACE
-        return Found(found, seq_of(lines[-1]) if more else None, unsearched=more)
+        return Found(found, seq_of(lines[-1]) if more else None, more, newest)
 
     def opened(self, seq: int) -> Opened | None:
         """One record, whose hash and place behind the one before it are proven anew; None where it is not there. Raises `StoreError`."""
@@ -227,123 +232,56 @@ class AuditSearch:
 
     # -- the index
 
-    def _reading(self) -> _Look:
-        return _Look(self._folder)
+    def _reading(self) -> TrailReading:
+        return TrailReading(self._folder)
 
-    def _block(self, look: _Look, number: int, ends: float | None) -> Block | None:
+    def _block(self, look: TrailReading, number: int, ends: float | None) -> Block | None:
         """The block of that number, brought up to date where it is the newest one; read in where that is not, unless it is later than
         `ends`."""
+        if not self._is_behind(look, number):
+            return self._blocks[number]
+        late = ends is not None and self._monotonic() + self._took > ends
+        if late and number != look.head:
+            return None
         block = self._blocks.get(number)
         if block is None:
-            late = ends is not None and self._monotonic() + self._took > ends
-            if (late and number != look.head) or len(self._blocks) >= _BLOCKS:
-                return None
             block = Block(number << BITS)
-            self._blocks[number] = block
-        if block.last < min(look.last, block.first + SIZE - 1):
-            is_new, begin = block.last < block.first, self._monotonic()
-            try:
-                look.read_into(block)
-            except BaseException:
-                self._blocks.pop(number, None)  # half of it would be taken for all
-                raise
-            self._took = self._monotonic() - begin if is_new else self._took
+            if not self._keep(block):
+                return None
+        is_new, begin = block.last < block.first, self._monotonic()
+        try:
+            look.read_into(block)
+        except BaseException:
+            self._blocks.pop(number, None)  # half of it would be taken for all
+            raise
+        self._took = self._monotonic() - begin if is_new else self._took
         return block
 
+    def _block_to(self, look: TrailReading, number: int, newest: int) -> Block | None:
+        """The block of that number as far as record `newest`, which is read in where it is in it; of others those that the index has."""
+        block = self._blocks.get(number)
+        if block is not None and block.last >= newest:
+            return block
+        return self._block(look, number, None if number == newest >> BITS else 0.0)
 
-class _Look:
-    """One look at the trail, all of one moment."""
+    def _is_behind(self, look: TrailReading, number: int) -> bool:
+        """Whether the trail has more of this block than the index. One that was the newest when somebody searched last is, once others
+        follow it."""
+        block = self._blocks.get(number)
+        return block is None or (
+            not block.whole and (number != look.head or block.last < look.last)
+        )
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._database: Database | None = None
-        self._tail: dict[int, bytes] = {}
-        self._fed = self.first = self.last = 0
-
-    def __enter__(self) -> _Look:
-        self._database = database = open_rows_to_read(self._folder)
-        try:
-            database.execute("BEGIN")
-            fed = Rows(database).fed()
-            lines = [line for _, _, line in lines_from(self._folder, fed.segment, fed.offset)]
-            self._tail = dict(enumerate(lines, fed.seq + 1))
-            self._fed, self.last = fed.seq, fed.seq + len(lines)
-            (self.first,) = database.execute("SELECT coalesce(min(seq), 0) FROM records").fetchone()
-        except BaseException as problem:
-            self.__exit__(type(problem), problem, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any
-    ) -> None:
-        database, self._database = self._database, None
-        if database is not None:
-            database.close()
-        if isinstance(problem, DatabaseError | msgspec.DecodeError):
-            raise StoreError(
-                f"the audit trail in {self._folder} cannot be read: {problem}"
-            ) from problem
-
-    @property
-    def head(self) -> int:
-        """The number of the newest block."""
-        return self.last >> BITS
-
-    def blocks(self, before: int | None = None, *, oldest: bool = False) -> Sequence[int]:
-        """The numbers of the blocks that have records, newest first, or oldest first those behind a number."""
-        first = max(self.first, 1)
-        if oldest:
-            low = first if before is None else max(first, before + 1)
-            return range(low >> BITS, (self.last >> BITS) + 1)
-        high = self.last if before is None else min(self.last, before - 1)
-        return range(high >> BITS, (first >> BITS) - 1, -1)
-
-    def read_into(self, block: Block) -> None:
-        """Add what the trail has and the block has not."""
-        end = block.first + SIZE - 1
-        if block.last < min(end, self._fed):
-            row = self._execute(_PIECE, (block.last + 1, min(end, self._fed))).fetchone()
-            seqs, times, *facts = (msgspec.json.decode(one) for one in row)
-            block.add(seqs, [0 if one is None else one for one in times], facts)
-        new = [seq for seq in self._tail if block.last < seq <= end]
-        if new:
-            told = [facts_of(self._tail[seq]) for seq in new]
-            block.add(
-                new,
-                [one[0] for one in told],
-                [[one[1][at] for one in told] for at in range(len(FACTS))],
-            )
-
-    def lines(self, seqs: Sequence[int]) -> list[bytes]:
-        """The records of these numbers, as they are written, as far as they are there."""
-        stored = [seq for seq in seqs if seq not in self._tail]
-        marks = ", ".join("?" * len(stored))
-        asked = f"SELECT seq, CAST(record AS BLOB) FROM records WHERE seq IN ({marks})"  # noqa: S608 - question marks
-        rows = self._execute(asked, stored)
-        known = {**dict(rows), **self._tail}
-        return [known[seq] for seq in seqs if seq in known]
-
-    def of_trace(self, trace: str, **place: Any) -> list[bytes]:
-        """Some of one trace, from a place on."""
-        rows = Rows(self._opened())
-        rows.show_also([*self._tail.values()], self.last)
-        return [*rows.find(Query(trace_id=trace, limit=_TRACE, **place))]
-
-    def first_time(self) -> int | None:
-        """The time of the first record that is in the rows."""
-        row = self._execute(
-            "SELECT CAST(record AS BLOB) FROM records WHERE seq = ?", (self.first,)
-        ).fetchone()
-        return None if row is None else facts_of(row[0])[0]
-
-    def _execute(self, statement: str, values: Sequence[Any]) -> Any:
-        return self._opened().execute(statement, tuple(values))
-
-    def _opened(self) -> Database:
-        if self._database is None:
-            raise RuntimeError("it is looked at inside `with` alone")
-        return self._database
+    def _keep(self, block: Block) -> bool:
+        """Take a block in, and let the oldest one go where there are too many; whether it was newer than all that would have to go."""
+        number = block.first >> BITS
+        if number not in self._blocks and len(self._blocks) >= _BLOCKS:
+            oldest = min(self._blocks)
+            if oldest > number:
+                return False
+            del self._blocks[oldest]
+        self._blocks[number] = block
+        return True
 
 
 def _within(block: Block, wanted: Wanted, before: int | None, oldest: bool) -> Iterator[int]:

@@ -39,6 +39,20 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """Before this time."""
 
 
+class _Packed(msgspec.Struct, array_like=True):
+    first: int
+    last: int
+    whole: bool
+    ordered: bool
+    every: bytes
+    times: bytes
+    facts: Sequence[Mapping[str, bytes]]
+    """Bitmaps, or numbers of two bytes: what is of odd length is a bitmap."""
+
+
+_packed, _unpack = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(_Packed)
+
+
 class Block:
     """The records from number `first` on, at most `SIZE`; some of these numbers may not be there. For one thread at a time."""
 
@@ -46,6 +60,8 @@ class Block:
         self.first = first
         self.last = first - 1
         """The number of the last record that was added."""
+        self.whole = False
+        """Whether the trail will have no more records of these numbers."""
         self._every = 0
         self._times = array("q")
         self._ordered = True
@@ -65,6 +81,29 @@ class Block:
         for known, values in zip(self._facts.values(), facts, strict=True):
             _sort_in(known, offsets, values)
         self.last = seqs[-1] if seqs else self.last
+
+    def packed(self) -> bytes:
+        """All of it, for another process of this machine and version."""
+        facts = [
+            {value: _spelled(has) for value, has in one.items()} for one in self._facts.values()
+        ]
+        every, times = self._every.to_bytes(SIZE >> 3, "little"), self._times.tobytes()
+        packed = _Packed(self.first, self.last, self.whole, self._ordered, every, times, facts)
+        return _packed.encode(packed)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> Block:
+        """A block out of what `packed` gave. Raises `msgspec.DecodeError`."""
+        said = _unpack.decode(packed)
+        found = cls(said.first)
+        found.last, found.whole, found._ordered = said.last, said.whole, said.ordered
+        found._every = int.from_bytes(said.every, "little")
+        found._times.frombytes(said.times)
+        found._facts = {
+            name: {value: _read(has) for value, has in one.items()}
+            for name, one in zip(FACTS, said.facts, strict=True)
+        }
+        return found
 
     def fits(self, wanted: Wanted) -> int:
         """A bit for each record that fits: bit n is that of record `first` + n."""
@@ -149,3 +188,11 @@ def _bits(numbers: Postings) -> int:
     for one in numbers:
         found[one >> 3] |= 1 << (one & 7)
     return int.from_bytes(found, "little")
+
+
+def _spelled(has: int | Postings) -> bytes:
+    return has.to_bytes((SIZE >> 3) + 1, "little") if isinstance(has, int) else has.tobytes()
+
+
+def _read(has: bytes) -> int | Postings:
+    return int.from_bytes(has, "little") if len(has) % 2 else array("H", has)

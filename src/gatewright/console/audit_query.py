@@ -19,6 +19,8 @@ __all__ = [
     "NAMES",
     "AuditQuery",
     "Chip",
+    "CountAsked",
+    "NewerAsked",
     "added",
     "chips",
     "command_of",
@@ -72,6 +74,20 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Records with a lower number alone, or, where the oldest come first, with a higher one: the next page."""
     add: Text = ""
     """One more, as it is typed into the field: `agent:ann`, an outcome, a trace id, a tool."""
+
+
+class CountAsked(AuditQuery, frozen=True, kw_only=True):
+    """What is to be counted."""
+
+    newest: Annotated[int, Meta(ge=0)] = 0
+    """Records up to this number alone, that of an answer which was not whole yet: who asks again gets the same, more of it counted."""
+
+
+class NewerAsked(AuditQuery, frozen=True, kw_only=True):
+    """What an open page shows, and how far it goes."""
+
+    shown: Annotated[int, Meta(ge=0)] = 0
+    """The number of the last record that there was when it was searched."""
 
 
 class Chip(NamedTuple):

@@ -22,6 +22,8 @@ class Records(msgspec.Struct, frozen=True, kw_only=True):
     """Give it to get the next page; None where there is none."""
     unsearched: bool
     """Whether the page is short because its time was over: the next one goes on."""
+    newest: int
+    """The number of the last record that there was, whether it fits or not."""
 
 
 class Slices(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +34,8 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True):
     """By outcome, one number for each slice."""
     whole: bool
     """Whether all of the trail was counted by now."""
+    newest: int
+    """The number of the last record that was counted: ask for no more than that until all are."""
 
 
 class OpenedRecord(msgspec.Struct, frozen=True, kw_only=True):

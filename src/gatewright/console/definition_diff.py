@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
-__all__ = ["MOST_LINES", "Line", "difference", "line_difference", "unified"]
+from gatewright.console.rendering import MOST_CHARS
+
+__all__ = ["MOST_LINES", "Line", "difference", "is_whole", "line_difference", "unified"]
 
 MOST_LINES = 2_000
 """Of each text: more than that is nothing that a person reads."""
 _AROUND = 3
 _LEVELS = 8
-Kind = Literal["same", "added", "removed", "gap"]
+Kind = Literal["same", "added", "removed", "gap", "cut"]
 _SIGNS: Mapping[str, Kind] = {"+": "added", "-": "removed"}
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One line, or a `gap`: how many that are alike in both are left out."""
+    """One line, or a `gap`: how many that are alike in both are left out; or a `cut`: how many that are not."""
 
     kind: Kind
     text: str
@@ -42,6 +44,14 @@ def line_difference(before: list[str], after: list[str], most: int = MOST_LINES)
     if max(len(before), len(after)) > most:
         return [*_cut("removed", before), *_cut("added", after)]
     return list(_compared(before, after))
+
+
+def is_whole(lines: Iterable[Line]) -> bool:
+    """Whether a page shows all that differs."""
+    return all(
+        one.kind in ("same", "gap") or (one.kind != "cut" and len(one.text) <= MOST_CHARS)
+        for one in lines
+    )
 
 
 def unified(text: str) -> list[Line]:
@@ -63,7 +73,7 @@ def _lines(text: str) -> list[str]:
 def _cut(kind: Literal["added", "removed"], lines: list[str]) -> Iterator[Line]:
     yield from (Line(kind, one) for one in lines[:MOST_LINES])
     if len(lines) > MOST_LINES:
-        yield Line("gap", f"{len(lines) - MOST_LINES} more lines")
+        yield Line("cut", f"{len(lines) - MOST_LINES} more lines are not shown")
 
 
 def _compared(before: list[str], after: list[str]) -> Iterator[Line]:

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from gatewright.console.definition_diff import Line, difference
+from gatewright.command_text import to_type
+from gatewright.console.definition_diff import Line, difference, is_whole
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.lists import Paged
 from gatewright.console.operations import ApiError, Asking, Operation, change, see
@@ -27,6 +28,7 @@ __all__ = [
     "HeldPage",
     "Looked",
     "held_id",
+    "must_be_shown",
 ]
 
 _ID = "df_"
@@ -75,6 +77,8 @@ class HeldDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     definition: HeldDefinition
     lines: list[Line]
+    whole: bool
+    """Whether a page shows all of that; if not, it is accepted on the command line alone."""
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,11 +209,15 @@ class HeldDefinitions:
         if pin is None:
             raise _unknown()
         lines = await asyncio.to_thread(difference, pin.pinned, pin.seen)
-        return HeldDetail(definition=_shown(pin), lines=lines)
+        return HeldDetail(definition=_shown(pin), lines=lines, whole=is_whole(lines))
 
     async def accept(self, asking: Asking) -> HeldDefinition:
         """Raises `ApiError`."""
         given: Looked = asking.given
+        await self.seek(asking.path["id"])
+        head = self._found(asking.path["id"])
+        if self._decisions is not None:
+            await must_be_shown(self._decisions, head.server, head.tool, given.digest)
         return await self._decided(
             asking,
             lambda of, pin: of.accept(
@@ -256,6 +264,20 @@ class HeldDefinitions:
             return None
         server, tool = self._listed[id]
         return self._decisions.heads(server, [tool]).get(tool)
+
+
+async def must_be_shown(decisions: Decisions, server: str, tool: str, digest: str) -> None:
+    """Nobody accepts what no page shows them. Raises `ApiError`, `StoreError`."""
+    pin = decisions.some(server, [tool]).get(tool)
+    if pin is None or pin.digest != digest:
+        return  # it was not that one, which the acceptance says
+    if not is_whole(await asyncio.to_thread(difference, pin.pinned, pin.seen)):
+        raise ApiError(
+            422,
+            "not_shown",
+            "this definition is longer than a page shows, so it is not accepted here",
+            f"read it with `{to_type('server pin {} {}', server, tool)}`, which says how to accept it",
+        )
 
 
 def held_id(server: str, tool: str) -> str:

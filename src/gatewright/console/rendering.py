@@ -21,6 +21,7 @@ from gatewright.secret_scanning.escape_invisible import is_seen, is_unseen, spel
 
 __all__ = [
     "FOLD_CHARS",
+    "MOST_CHARS",
     "arguments",
     "browser",
     "curl",
@@ -37,7 +38,7 @@ __all__ = [
 
 FOLD_CHARS = 600
 """What is longer is folded: its beginning stands there, the whole behind a click."""
-_MOST_CHARS = 16_384
+MOST_CHARS = 16_384
 """What is longer than that is not in the page at all, and says so."""
 _MARKS, _PIECE = 200, 64
 """Marks of one text at most; characters that are looked at together."""
@@ -67,9 +68,9 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 def foreign(text: object, *, lines: bool = True) -> Markup:
     """A foreign text, whole, with a mark for each hidden, control or direction character (`U+202E`), line ends kept."""
     said = str(text)
-    cut = len(said) - _MOST_CHARS
+    cut = len(said) - MOST_CHARS
     if cut > 0:
-        said = said[:_MOST_CHARS]
+        said = said[:MOST_CHARS]
     found = _marked(said, lines=lines)
     if cut > 0:
         found += Markup('<span class="ctl">{} more characters are not shown</span>').format(cut)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from gatewright.call import Caller
 from gatewright.console.operations import ApiError
+from gatewright.console.paging import Key, page_of
 from gatewright.console.people import Person
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.payload import Chat, Proposed, Requested, Responded, Said
@@ -20,6 +21,7 @@ from gatewright.rooms.participants.participant import Heard
 from gatewright.rooms.participants.proposals import Proposal
 from gatewright.rooms.participants.tool_responder import Tools
 from gatewright.rooms.policy import Identity
+from gatewright.transport.slices import in_slices
 
 __all__ = ["Line", "ProposalCard", "RoomSeat", "RoomSeats", "params_of"]
 
@@ -112,19 +114,17 @@ class RoomSeat:
                 place.leave("left")
         self.lost = True
 
-    def proposals(self) -> Iterator[ProposalCard]:
-        """Newest first."""
+    async def proposals(self, after: str, limit: int) -> tuple[list[ProposalCard], str]:
+        """One page of them, newest first, from a place on; and where the next one begins. Raises `ApiError`."""
+        every = [*self.me.proposals]
+        place: Callable[[Proposal], Key] = lambda one: (one.created_at, one.id)  # noqa: E731
+        page = page_of(every, place, after=after, limit=limit, descending=True)
+        rows, more, _ = await in_slices(page)
         about: dict[str, list[Line]] = {}
         for line in self.talk:
             if line.about and line.what == "chat":
                 about.setdefault(line.about, []).append(line)
-        for one in reversed([*self.me.proposals]):
-            lines = about.get(one.id, [])
-            yield _card(
-                one,
-                [line.text for line in lines if _is_verdict(line)],
-                [line for line in lines if not _is_verdict(line)],
-            )
+        return [_card(one, about.get(one.id, [])) for one in rows], more
 
     def _closed(self) -> None:
         self.lost = True
@@ -279,7 +279,7 @@ def params_of(one: Proposal) -> tuple[str, int]:
     return text[:_PARAMS_CHARS], max(0, len(text) - _PARAMS_CHARS)
 
 
-def _card(one: Proposal, verdicts: Sequence[str], said: Sequence[Line]) -> ProposalCard:
+def _card(one: Proposal, about: Sequence[Line]) -> ProposalCard:
     params, unseen = params_of(one)
     return ProposalCard(
         id=one.id,
@@ -293,6 +293,6 @@ def _card(one: Proposal, verdicts: Sequence[str], said: Sequence[Line]) -> Propo
         reason=one.reason,
         created=one.created_at,
         expires=one.expires_at,
-        verdicts=verdicts,
-        said=said,
+        verdicts=[line.text for line in about if _is_verdict(line)],
+        said=[line for line in about if not _is_verdict(line)],
     )

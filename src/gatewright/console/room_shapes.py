@@ -34,6 +34,8 @@ class RoomQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which room."""
 
     topic: Annotated[str, Meta(max_length=128)] = ""
+    after: Annotated[str, Meta(max_length=2000)] = ""
+    """Where the page of proposals before this one ended: its `next`."""
 
 
 class RoomsAsked(Paged, frozen=True, kw_only=True):
@@ -125,6 +127,9 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
     """The first of them by name, and what they may send."""
     messages: Sequence[Line]
     proposals: Sequence[ProposalCard]
+    """The newest first, one page of them."""
+    next: str
+    """`after` of the page with older proposals; empty where there is none."""
     rules: Sequence[Rule]
     """Those by which its orchestrator decides, with their evidence."""
     stopped: Mapping[str, str]

@@ -15,6 +15,7 @@ from gatewright.config import Server as Configured
 from gatewright.config.edit import set_server_value, set_tool_value
 from gatewright.console.config_edits import edit, recorded
 from gatewright.console.dependencies import Dependencies
+from gatewright.console.held_definitions import must_be_shown
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
 from gatewright.lifecycle.methods import SHUTDOWN
@@ -137,8 +138,10 @@ class Acts:
             raise ApiError(404, "not_found", "no gateway has seen such a tool")
         return found
 
-    def accept(self, person: Person, server: str, tool: str, digest: str) -> Pin:
+    async def accept(self, person: Person, server: str, tool: str, digest: str) -> Pin:
         """Rely on what a tool says now. Raises `ApiError`, `StoreError`."""
+        if self._decisions is not None:
+            await must_be_shown(self._decisions, server, tool, digest)
         return self._decided(lambda of: of.accept(server, tool, digest=digest, by=person.id))
 
     def refuse(self, person: Person, server: str, tool: str, digest: str, why: str) -> Pin:

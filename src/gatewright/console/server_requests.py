@@ -92,5 +92,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     digest: str
     lines: list[Line]
+    whole: bool
+    """Whether a page shows all of that; if not, it is accepted on the command line alone."""
     by: str = ""
     """Who accepted it, or left it held back."""

@@ -34,7 +34,7 @@ def check_pins(settings: Settings) -> Iterator[Finding]:
                 check="server",
                 subject=server.id,
                 level="warning",
-                what=f"{counted(len(held), 'held_back')}: nobody sees or calls them",
+                what=f"{counted(len(held), 'held_back')}: nobody sees or calls {'it' if len(held) == 1 else 'them'}",
                 why=_which(held),
                 fix=accepting(server.id),
             )

@@ -55,9 +55,14 @@ def opened(browser: Browser, console: Console) -> Iterator[Callable[..., Opened]
     """Signs in and opens a page: `opened("/inbox", theme="dark", width=390)`. What went wrong in it fails the test at its end."""
     made: list[Opened] = []
 
-    def open_page(path: str = "/", *, theme: Any = "light", width: int = 1280) -> Opened:
+    def open_page(
+        path: str = "/", *, theme: Any = "light", width: int = 1280, touch: bool = False
+    ) -> Opened:
         context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
+            viewport={"width": width, "height": 900},
+            color_scheme=theme,
+            reduced_motion="reduce",
+            has_touch=touch,
         )
         context.add_init_script(_WATCH)
         page: Page = context.new_page()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.console.browser.looks import Opened, settled
+from tests.console.mcp_session import of_operator
 from tests.console.running import Console
 
 Open = Callable[..., Opened]
@@ -17,7 +18,7 @@ def test_a_change_is_shown_saved_and_undone_and_the_second_sees_the_conflict(
     opened: Open, console: Console
 ) -> None:
     """The diff names what goes, the replay which calls, and `u` takes it back."""
-    console.command("tool", "call", "demo__read_note", "name=x")
+    of_operator(console).call("demo__read_note", name="x")
     mine, other = opened(_CELL), opened(_CELL)
     for page in (mine.page, other.page):
         page.locator("select[name=do]").select_option("deny")

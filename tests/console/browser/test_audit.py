@@ -7,15 +7,16 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.console.browser.looks import Opened, settled
+from tests.console.mcp_session import of_operator
 from tests.console.running import Console
 
 Open = Callable[..., Opened]
 
 
 def _fill(console: Console) -> None:
-    for _ in range(3):
-        console.command("tool", "call", "demo__read_note", "name=nothing")
-    console.command("tool", "call", "demo__no_such_tool", "name=nothing")
+    session = of_operator(console)
+    for tool in ("demo__read_note",) * 3 + ("demo__no_such_tool",):
+        session.call(tool, name="nothing")
 
 
 def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Console) -> None:

@@ -55,10 +55,8 @@ def _command_on(page: Page) -> str:
 
 
 def _dangerous_tool(page: Page) -> str:
-    """Found where tools are."""
-    page.get_by_role("link", name="Tools").click()
-    page.locator("select[name=risk]").select_option("dangerous")
-    page.get_by_role("button", name="Filter").click()
+    """Found where the empty page leads to."""
+    page.get_by_role("link", name="of these").click()
     page.wait_for_url("**/tools?**risk=dangerous**")
     return page.locator("tr[data-item] a.tool").first.inner_text()
 
@@ -85,7 +83,7 @@ def test_a_first_dangerous_call_is_approved_by_what_the_pages_say(
     command = _command_on(page)
     steps.add("read what the page says")
     tool = _dangerous_tool(page)
-    steps.add("find a dangerous tool under Tools")
+    steps.add("find a dangerous tool where the page leads to")
     words = shlex.split(command.replace("SERVER__TOOL", tool))
     calling = subprocess.Popen(
         ["env", *words],  # what stands before the program is said to the shell

@@ -13,7 +13,9 @@ from playwright.sync_api import expect
 from gatewright.approvals.request import Asked
 from gatewright.approvals.store import Approvals
 from gatewright.cli.state_access import opened as state_opened
+from tests.console.asking import Api
 from tests.console.browser.looks import Opened, settled
+from tests.console.mcp_session import of_operator
 from tests.console.running import ROOT, Console, running
 
 Open = Callable[..., Opened]
@@ -34,8 +36,10 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
         ):
             demo = demo.replace(before, after)
         server.write_text(demo, encoding="utf-8")
-        found.command("server", "restart", "demo")
-        found.command("tool", "list")  # definitions are looked at when somebody lists them
+        Api(found).post("/servers/demo/restart", reason="another version")
+        of_operator(found).ask(
+            "tools/list", {}
+        )  # definitions are looked at when somebody lists them
         yield found
 
 

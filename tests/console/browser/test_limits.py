@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.console.browser.looks import Opened
+from tests.console.mcp_session import of_operator
 from tests.console.running import DEMO, Console, running
 
 Open = Callable[..., Opened]
@@ -18,8 +19,9 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """With limits for every caller and tool."""
     text = "[limits.calls.caller]\nper_minute = 600\nper_day = 5000\n[limits.calls.tool]\nper_hour = 2\n"
     with running(tmp_path_factory.mktemp("console"), text + DEMO) as found:
+        session = of_operator(found)
         for _ in range(3):
-            found.command("tool", "call", "demo__now")
+            session.call("demo__now")
         yield found
 
 

@@ -101,18 +101,23 @@ def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> 
     found.shot("live-open")
 
 
-def test_the_chart_asks_for_one_answer_at_a_time(opened: Open) -> None:
+def test_the_chart_asks_for_one_answer_at_a_time(opened: Open, console: Console) -> None:
     """Two that were on their way at once brought the same seconds twice."""
-    page = opened("/live").page
+    page = opened("/inbox").page
+    page.clock.install()
+    page.goto(f"{console.url}/live")
     expect(page.get_by_text("Last minute:")).to_be_visible()
     held: list[Route] = []
     page.route("**/api/v1/traffic?*", lambda route: held.append(route))  # noqa: PLW0108 - playwright marks it
     with page.expect_request("**/api/v1/traffic?*"):
-        pass
-    page.wait_for_timeout(5000)
+        page.clock.run_for(3_000)
+    page.clock.run_for(10_000)
+    page.clock.run_for(10_000)
     assert len(held) == 1
-    with page.expect_request("**/api/v1/traffic?*"):
+    with page.expect_response("**/api/v1/traffic?*"):
         held[0].continue_()
+    with page.expect_request("**/api/v1/traffic?*"):
+        page.clock.run_for(3_000)
     page.unroute_all(behavior="ignoreErrors")
 
 

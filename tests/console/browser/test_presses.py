@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.console.asking import Api
 from tests.console.browser.looks import Opened, settled
+from tests.console.mcp_session import of_operator
 from tests.console.running import ROOT, Console, running
 
 Open = Callable[..., Opened]
@@ -40,7 +41,7 @@ agent = "*"
 server = "demo"
 """
     with running(folder, text) as found:
-        found.command("tool", "list")
+        of_operator(found).ask("tools/list", {})
         yield found
 
 
@@ -62,8 +63,8 @@ def says(console: Console, **other: str) -> None:
     for tool, said in other.items():
         text = text.replace(TOOLS[tool], said)
     (console.config.parent / "server.py").write_text(text)
-    console.command("server", "restart", "demo")
-    console.command("tool", "list")  # definitions are looked at when somebody lists them
+    Api(console).post("/servers/demo/restart", reason="another version")
+    of_operator(console).ask("tools/list", {})  # definitions are looked at when somebody lists them
 
 
 def held(api: Api) -> dict[str, Any]:
@@ -209,3 +210,23 @@ def test_a_row_that_moves_under_the_pointer_is_not_pressed(opened: Open, console
     page.mouse.up()
     came_a_moment_ago(page)
     expect(buttons).to_have_count(count - 1)
+
+
+def test_a_button_that_has_just_come_under_a_finger_is_not_pressed(
+    opened: Open, console: Console
+) -> None:
+    """Nothing says where a finger will be before it is there."""
+    page = opened("/inbox", width=390, touch=True).page
+    expect(page.locator("body[data-listens]")).to_have_count(1)
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now() + 1"))
+    with console.calling("demo__write_note", name="tapped", text="b"):
+        button = page.get_by_role("button", name="Approve once")
+        expect(button).to_be_visible()
+        button.tap()
+        came_a_moment_ago(page)
+        assert len(Api(console).get("/approvals")["approvals"]) == 1
+        page.clock.run_for(1_000)
+        settled(page)
+        button.tap()
+        expect(page.get_by_text("Nothing waits")).to_be_visible()

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.console.asking import Api
 from tests.console.browser.looks import Opened, settled
+from tests.console.mcp_session import of_operator
 from tests.console.running import DEMO, ROOT, Console, running
 
 Open = Callable[..., Opened]
@@ -99,8 +100,9 @@ def test_how_servers_look(opened: Open, look: tuple[str, int]) -> None:
 def test_the_list_says_how_each_server_does_and_is_sorted_by_it(
     opened: Open, console: Console
 ) -> None:
-    console.command("tool", "call", "demo__count", "to=2")
-    console.command("tool", "call", "demo__read_note", "name=none of this name")
+    session = of_operator(console)
+    session.call("demo__count", to=2)
+    session.call("demo__read_note", name="none of this name")
     found = opened("/servers")
     page = found.page
     row = page.locator("tr", has=page.get_by_role("link", name="demo", exact=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,26 +73,26 @@ def test_an_export_is_in_the_record(operator: Raw) -> None:
     assert told["details"]["query"] == "/audit?tool=read_note"
 
 
-async def test_an_index_that_broke_is_gone_on_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fills = 0
-
-    def fill() -> bool:
-        nonlocal fills
-        fills += 1
-        raise OSError("a test")
-
+async def test_an_open_page_is_told_what_is_newer_and_reads_little_for_it(tmp_path: Path) -> None:
+    """A few records are put into it; of thousands it says how many they are, and nothing is searched for that."""
     async with within(tmp_path) as console:
-        audit = next(one for one in console.screens if isinstance(one, Audit))
-        monkeypatch.setattr(vars(audit)["_search"], "fill", fill)
         viewer = await console.person("viewer")
-        for expected in (1, 2):
-            assert (await viewer.api("GET", "/audit")).status == 200
-            async with asyncio.timeout(10):
-                while fills < expected or vars(audit)["_filling"] is not None:
-                    await asyncio.sleep(0.01)
-        assert fills == 2
+        newest = (await viewer.api("GET", "/audit")).json()["newest"]
+        search = vars(next(one for one in console.screens if isinstance(one, Audit)))["_search"]
+        assert f'name="shown" value="{newest}"' in (await viewer.get("/audit")).text
+        assert (await viewer.get(f"/audit/newer?shown={newest}")).text.strip() == ""
+        write = console.parts.ground.audit.event
+        write("dev.gatewright.performance")
+        some = (await viewer.get(f"/audit/newer?shown={newest}&agent=ann")).text
+        assert 'hx-get="/audit/list?agent=ann" hx-trigger="load"' in some
+        assert 'hx-get="/audit/histogram?agent=ann" hx-trigger="load"' in some
+        for _ in range(600):
+            write("dev.gatewright.performance")
+        read = vars(search)["_blocks"][0].last
+        many = (await viewer.get(f"/audit/newer?shown={newest}&agent=ann")).text
+        assert '<a href="/audit?agent=ann">Show 601 newer records</a>' in many
+        assert "hx-get" not in many
+        assert vars(search)["_blocks"][0].last == read
 
 
 async def test_viewers_share_no_part_in_which_one_of_them_sees_more(tmp_path: Path) -> None:

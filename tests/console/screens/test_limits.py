@@ -79,4 +79,7 @@ async def test_consumers_are_those_of_the_record(tmp_path: Path) -> None:
         viewer = await console.person("viewer")
         assert "No limits" in (await viewer.get("/limits")).text
         found = (await viewer.api("GET", "/limits/consumers")).json()
-        assert found == {"agents": [], "tools": [], "limited": []}
+        since = found.pop("since")
+        assert found == {"agents": [], "tools": [], "limited": [], "whole": True}
+        assert since == pytest.approx(console.clock() - 3600, abs=60)
+        assert "Agents with most calls" in (await viewer.get("/limits/consumers")).text

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest_asyncio
 
@@ -143,3 +144,33 @@ async def test_without_rooms_it_says_how_to_have_some(tmp_path: Path) -> None:
         operator = await console.person("operator")
         assert "No rooms" in (await operator.get("/rooms")).text
         assert (await operator.api("GET", "/rooms/talk?topic=x")).status == 404
+
+
+async def test_every_proposal_is_on_a_page_and_a_decision_comes_back_to_it(console: Within) -> None:
+    operator = await console.person("operator")
+    await operator.api("POST", "/rooms/join", {"topic": "deploys"})
+    bot = _bot(console)
+    await bot.participant.welcomed()
+    for number in range(250):
+        params = {"name": f"dig{number}", "arguments": {}}
+        bot.participant.propose("tools/call", params, to=["operator"])
+        await asyncio.sleep(0)
+    await _talk(
+        operator, lambda one: one["proposals"] and "dig249" in one["proposals"][0]["params"]
+    )
+    seen, after, sizes = list[str](), "", list[int]()
+    while True:
+        query = urlencode({"topic": "deploys", "after": after})
+        found = (await operator.api("GET", f"/rooms/talk?{query}")).json()
+        seen += [one["id"] for one in found["proposals"]]
+        sizes.append(len(found["proposals"]))
+        if not found["next"]:
+            break
+        after = found["next"]
+    assert (sizes, len(set(seen))) == ([100, 100, 50], 250)
+    page = (await operator.get(f"/rooms?{query}")).text
+    assert ("Newest proposals" in page, "Older proposals" in page) == (True, False)
+    form = {"topic": "deploys", "proposal": seen[-1], "do": "reject", "reason": "no"}
+    done = await operator.form("/rooms/decide", {**form, "place": f"?{query}"})
+    assert (done.status, done.headers["location"]) == (303, f"/rooms?{query}")
+    assert "Older proposals" in (await operator.get("/rooms?topic=deploys")).text

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from gatewright.access.authority import Authority
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.audit.offload import verify_beside
+from gatewright.audit.offload import BlockReader, verify_beside
 from gatewright.audit.search import AuditSearch
+from gatewright.console.audit_filling import AuditFilling
 from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.audit_verifying import Verifying
 from gatewright.console.dependencies import Dependencies
@@ -33,6 +34,7 @@ def made(parts: Dependencies) -> Sequence[Screen]:
     folder = parts.ground.settings.storage.path
     search = AuditSearch(folder, time.monotonic)
     threads = AuditThreads()
+    filling = AuditFilling(search, threads, lambda: BlockReader(folder))
     verifying = Verifying(
         lambda: verify_beside(folder),
         parts.clock,
@@ -47,8 +49,8 @@ def made(parts: Dependencies) -> Sequence[Screen]:
         Tools(parts),
         *(() if authority is None else (Access(parts, authority),)),
         Rooms(parts),
-        Audit(parts, search, threads, verifying),
-        Limits(parts, search, threads),
+        Audit(parts, search, threads, filling, verifying),
+        Limits(parts, search, threads, filling),
         Connect(parts),
         Health(parts, verifying),
     )

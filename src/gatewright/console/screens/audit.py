@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from functools import partial
 from typing import Any
 
@@ -12,9 +10,12 @@ import msgspec
 from gatewright.audit.search import AuditSearch, Counted
 from gatewright.command_text import to_type
 from gatewright.console.audit_export import AuditExport, AuditExports
+from gatewright.console.audit_filling import AuditFilling
 from gatewright.console.audit_query import (
     NAMES,
     AuditQuery,
+    CountAsked,
+    NewerAsked,
     added,
     chips,
     command_of,
@@ -29,15 +30,13 @@ from gatewright.console.histogram import HEIGHT, bars, edges_of
 from gatewright.console.operations import ApiError, Asking, Download, Operation, see
 from gatewright.console.people import Person
 from gatewright.console.screen import Copies, Page, Screen, View, posted
-from gatewright.storage.errors import StoreError
 
 __all__ = ["Audit"]
 
-log = logging.getLogger("gatewright.console")
-
 _PAGE = 50
-_REST_S = 0.005
-"""Between two parts of the trail that are read into the index: the calls come first."""
+_FEW = 500
+"""So many new records are put into an open page by themselves. Of more, which only thousands of calls a second write, the page says how many
+there are, and shows them when it is asked to: to search them over and over would take from the calls."""
 _DIGITS = 19
 """Of a number, more than SQLite knows."""
 
@@ -51,19 +50,25 @@ class Audit(Screen):
     group = 2
 
     def __init__(
-        self, parts: Dependencies, search: AuditSearch, threads: AuditThreads, verifying: Verifying
+        self,
+        parts: Dependencies,
+        search: AuditSearch,
+        threads: AuditThreads,
+        filling: AuditFilling,
+        verifying: Verifying,
     ) -> None:
         self._parts = parts
         self._folder = parts.ground.settings.storage.path
         self._search = search
         self._beside = threads.run
-        self._filling: asyncio.Task[None] | None = None
+        self._fill = filling.begin
         self._verifying = verifying
         export = AuditExports(parts.ground, parts.clock).export
         self.pages = (
             Page(path="/audit", power="see", run=self._page, takes=AuditQuery),
             Page(path="/audit/list", power="see", run=self._list_part, takes=AuditQuery),
-            Page(path="/audit/histogram", power="see", run=self._histogram_part, takes=AuditQuery),
+            Page(path="/audit/newer", power="see", run=self._newer_part, takes=NewerAsked),
+            Page(path="/audit/histogram", power="see", run=self._histogram_part, takes=CountAsked),
             Page(path="/audit/verification", power="see", run=self._verification_part),
             posted("/audit/export", export, power="export", takes=AuditExport),
             posted("/audit/verify", self._verify_form, power="see"),
@@ -83,7 +88,7 @@ class Audit(Screen):
                 "/audit/histogram",
                 "Count records by slices of time",
                 self.count,
-                takes=AuditQuery,
+                takes=CountAsked,
                 gives=Slices,
             ),
             Operation(
@@ -134,24 +139,25 @@ class Audit(Screen):
             records=[shown(msgspec.json.decode(one), asking.person) for one in found.lines],
             before=found.before,
             unsearched=found.unsearched,
+            newest=found.newest,
         )
 
     async def count(self, asking: Asking) -> Slices:
         """Raises `ApiError`, `StoreError`."""
-        query: AuditQuery = asking.given
-        now = self._parts.clock()
+        query: CountAsked | AuditQuery = asking.given
+        now, newest = self._parts.clock(), getattr(query, "newest", 0) or None
         wanted = wanted_of(query, now)
         self._fill()
 
         def counted() -> Counted:
-            first, last = self._search.span() or (int(now * 1000), int(now * 1000))
+            first, last = self._search.span(newest) or (int(now * 1000), int(now * 1000))
             since = first if wanted.since is None else wanted.since
             until = last + 1 if wanted.until is None else wanted.until
-            return self._search.counted(wanted, edges_of(since, max(since, until)))
+            return self._search.counted(wanted, edges_of(since, max(since, until)), newest)
 
         found = await self._beside(counted)
         counts = {name: [*one] for name, one in found.counts.items()}
-        return Slices(edges=found.edges, counts=counts, whole=found.whole)
+        return Slices(edges=found.edges, counts=counts, whole=found.whole, newest=found.newest)
 
     async def record(self, asking: Asking) -> OpenedRecord:
         """Raises `ApiError`, `StoreError`."""
@@ -187,24 +193,6 @@ class Audit(Screen):
         """Begin, unless one runs or ended within the last minute."""
         return self._verifying.begin(asking.person.id)
 
-    def _fill(self) -> None:
-        """Go on reading older parts of the trail into the index, from the first look at it on."""
-        if self._filling is None:
-            self._filling = asyncio.create_task(self._fill_on())
-
-    async def _fill_on(self) -> None:
-        try:
-            more = True
-            while more:
-                more = await self._beside(self._search.fill)
-                await asyncio.sleep(_REST_S)
-        except StoreError:
-            pass  # a search says so
-        except Exception:
-            log.exception("the index of the record broke; the next search goes on with it")
-        finally:
-            self._filling = None
-
     # -- pages
 
     async def _page(self, asking: Asking) -> View:
@@ -221,8 +209,20 @@ class Audit(Screen):
         shared = f"{url_of(asking.given)} {whose_eyes(asking.person)}"
         return View("audit/list.html", shared=shared, later=lambda: self._values(asking))
 
+    async def _newer_part(self, asking: Asking) -> View:
+        query: NewerAsked = asking.given
+        values = {
+            "query": query,
+            "count": max(0, self._parts.ground.audit.written - query.shown),
+            "few": _FEW,
+            "first": url_of(query, before=0),
+            "here": url_of(query, "/audit/list", before=0),
+            "chart": url_of(query, "/audit/histogram", before=0),
+        }
+        return View("audit/newer.html", values)
+
     async def _histogram_part(self, asking: Asking) -> View:
-        shared = url_of(asking.given)
+        shared = url_of(asking.given, newest=asking.given.newest)
         return View("audit/histogram.html", shared=shared, later=lambda: self._drawn(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class Audit(Screen):
             "found": found,
             "older": "" if behind is None else url_of(query, before=behind),
             "part": "" if behind is None else url_of(query, "/audit/list", before=behind),
-            "here": url_of(query, "/audit/list"),
+            "newer": url_of(query, "/audit/newer"),
             "first": url_of(query, before=0) if query.before else "",
             "turned": url_of(query, before=0, oldest=not query.oldest),
             "exported": [(name, value) for name in NAMES if (value := getattr(query, name))],
@@ -257,7 +257,7 @@ class Audit(Screen):
             "whole": found.whole,
             "height": HEIGHT,
             "edges": [found.edges[0] / 1000, found.edges[-1] / 1000],
-            "chart": url_of(query, "/audit/histogram", before=0),
+            "chart": url_of(query, "/audit/histogram", before=0, newest=found.newest),
             "url": url_of,
         }
 

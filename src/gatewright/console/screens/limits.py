@@ -12,6 +12,7 @@ from msgspec import Meta
 from gatewright.audit.search import AuditSearch
 from gatewright.audit.search_index import Wanted
 from gatewright.command_text import to_type
+from gatewright.console.audit_filling import AuditFilling
 from gatewright.console.audit_query import AuditQuery
 from gatewright.console.audit_query import url_of as search_of
 from gatewright.console.audit_threads import AuditThreads
@@ -118,6 +119,10 @@ class Consumers(msgspec.Struct, frozen=True, kw_only=True):
     tools: Sequence[Consumer]
     limited: Sequence[Consumer]
     """Agents whose calls were refused by a limit."""
+    since: float
+    """Records from this Unix time on were counted: those of the hour, or, of very many, those of its end until the others are read in."""
+    whole: bool
+    """Whether that is the hour."""
 
 
 class Limits(Screen):
@@ -128,15 +133,23 @@ class Limits(Screen):
     key = "m"
     group = 2
 
-    def __init__(self, parts: Dependencies, search: AuditSearch, threads: AuditThreads) -> None:
+    def __init__(
+        self,
+        parts: Dependencies,
+        search: AuditSearch,
+        threads: AuditThreads,
+        filling: AuditFilling,
+    ) -> None:
         self._parts = parts
         self._search = search
         self._beside = threads.run
+        self._fill = filling.begin
         self._began = parts.clock() - time.monotonic()
         """The Unix time at which the clock of the meters stood at 0: asked for once, so that places in the list stay where they are."""
         self.pages = (
             Page(path="/limits", power="see", run=self._page, takes=LimitQuery),
             Page(path="/limits/list", power="see", run=self._part, takes=LimitQuery),
+            Page(path="/limits/consumers", power="see", run=self._consumers_part),
         )
         self.operations = (
             see(
@@ -178,12 +191,23 @@ class Limits(Screen):
         calls = {"kind": "TOOL_EXECUTED"}
 
         def ranked() -> Consumers:
+            reached = [since]
+
             def of(name: str, facts: dict[str, str]) -> list[Consumer]:
                 found = self._search.ranked(name, Wanted(facts=facts, since=since))
-                return [Consumer(*one) for one in found]
+                reached.append(found.since or since)
+                return [Consumer(*one) for one in found.values]
 
             limited = of("agent", {"gate": "rate"}) + of("agent", {"gate": "tool_rate"})
-            return Consumers(agents=of("agent", calls), tools=of("tool", calls), limited=limited)
+            agents, tools = of("agent", calls), of("tool", calls)
+            first = max(reached)
+            return Consumers(
+                agents=agents,
+                tools=tools,
+                limited=limited,
+                since=first / 1000,
+                whole=first == since,
+            )
 
         return await self._beside(ranked)
 
@@ -197,7 +221,9 @@ class Limits(Screen):
     async def _page(self, asking: Asking) -> View:
         call = f"GET /api/v1{url_of('/limits', asking.given)}"
         copies = Copies(to_type("config show"), call)
-        return View("limits/page.html", await self._values(asking), copies)
+        self._fill()
+        values = await self._values(asking)
+        return View("limits/page.html", values | await self._consumer_values(asking), copies)
 
     async def _part(self, asking: Asking) -> View:
         shared = f"?{url_of('', asking.given)}"
@@ -212,8 +238,16 @@ class Limits(Screen):
             "query": query,
             "found": found,
             "list": TABLE.shown(query, found.next),
-            "consumers": await self.consumers(asking),
             "near": _NEAR,
+        }
+
+    async def _consumers_part(self, asking: Asking) -> View:
+        later = lambda: self._consumer_values(asking)  # noqa: E731
+        return View("limits/consumers.html", shared="consumers", later=later)
+
+    async def _consumer_values(self, asking: Asking) -> dict[str, Any]:
+        return {
+            "consumers": await self.consumers(asking),
             "record": lambda **other: search_of(AuditQuery(since="1h"), **other),
         }
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from gatewright.command_text import to_type
 from gatewright.console import room_acts
 from gatewright.console.dependencies import Dependencies
+from gatewright.console.lists import place_in, placed
 from gatewright.console.operations import ApiError, Asking, Nothing, change, decide, see
 from gatewright.console.paging import url_of
 from gatewright.console.room_seats import RoomSeat, RoomSeats
@@ -59,7 +60,7 @@ class Rooms(Screen):
             posted("/rooms/join", form(self.join), RoomQuery, "see"),
             posted("/rooms/leave", form(self.leave), RoomQuery, "see"),
             posted("/rooms/post", form(self.post), RoomMessage, "decide"),
-            posted("/rooms/decide", form(self.decide), RoomDecision, "decide"),
+            posted("/rooms/decide", form(self.decide), placed(RoomDecision), "decide"),
             posted("/rooms/stop", self._stop_form, RoomStop),
         )
         self.operations = (
@@ -145,6 +146,7 @@ class Rooms(Screen):
         book = await asyncio.to_thread(
             room_acts.rules_of, self._parts.ground.settings.storage.path, topic
         )
+        found, more = ([], "") if seat is None else await seat.proposals(asking.given.after, _SHOWN)
         return Talk(
             topic=topic,
             joined=seat is not None,
@@ -153,7 +155,8 @@ class Rooms(Screen):
                 name: one.capabilities.patterns for name, one in sorted(members.items())[:_SHOWN]
             },
             messages=[] if seat is None else [*seat.talk][-_SHOWN:],
-            proposals=[] if seat is None else [*seat.proposals()][:_SHOWN],
+            proposals=found,
+            next=more,
             rules=book.rules,
             stopped=book.stopped,
         )
@@ -262,6 +265,9 @@ class Rooms(Screen):
             "talk": talk,
             "part": False,
             "way": quote(talk.topic, safe=""),
+            "here": _place(talk.topic, asking.given.after),
+            "older": _place(talk.topic, talk.next) if talk.next else "",
+            "newest": _place(talk.topic) if asking.given.after else "",
             "own": {name for name in talk.participants if self._is_own(talk.topic, name)},
         }
 
@@ -273,10 +279,17 @@ class Rooms(Screen):
     def _on_form(self, operation: Any) -> Any:
         async def run(asking: Asking) -> View:
             await operation(asking)
-            return View("", location=f"/rooms?topic={quote(asking.given.topic, safe='')}")
+            place = getattr(asking.given, "place", "")
+            after = place_in(asking.given, RoomQuery).after if place else ""
+            return View("", location=f"/rooms{_place(asking.given.topic, after)}")
 
         return run
 
     async def _stop_form(self, asking: Asking) -> View:
         await self.stop(asking)
         return View("", location="/rooms")
+
+
+def _place(topic: str, after: str = "") -> str:
+    """The query of a room, from a page of its proposals on."""
+    return url_of("", RoomQuery(topic=topic, after=after))

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gatewright.command_text import to_type
-from gatewright.console.definition_diff import Line, difference
+from gatewright.console.definition_diff import Line, difference, is_whole
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, change, see
 from gatewright.console.paging import url_of
@@ -189,7 +189,7 @@ class Servers(Screen):
         """Raises `ApiError`."""
         given: Accepting = asking.given
         server = asking.path["id"]
-        return _held(self._acts.accept(asking.person, server, given.tool, given.digest), [])
+        return _held(await self._acts.accept(asking.person, server, given.tool, given.digest), [])
 
     async def refuse(self, asking: Asking) -> Held:
         """Raises `ApiError`."""
@@ -285,5 +285,6 @@ def _held(pin: Pin, lines: list[Line]) -> Held:
         why=pin.why,
         digest=pin.digest,
         lines=lines,
+        whole=is_whole(lines),
         by=pin.by,
     )

@@ -39,6 +39,21 @@ function presses() {
   return found;
 }
 
+/** Where each button is, by what a press of it would do. A finger comes from nowhere: what it meets is known when it is there. */
+function places() {
+  const found = new Map();
+  if (!navigator.maxTouchPoints) return found;
+  for (const one of document.querySelectorAll(BUTTONS)) {
+    const { left, top, height } = one.getBoundingClientRect();
+    if (height) found.set(press(one), { left, top, height });
+  }
+  return found;
+}
+
+function stays(now, before) {
+  return before && Math.abs(now.top - before.top) < now.height / 2 && Math.abs(now.left - before.left) < now.height;
+}
+
 // -- what has just come
 
 const seen = new WeakMap(); // of a swap: what could be pressed, and where somebody wrote, before it
@@ -50,16 +65,19 @@ document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;
   const [source, writing] = [ctx.sourceElement, document.activeElement?.closest(FIELDS)];
   const sent = source === document.body || (source !== ctx.target && source.contains(writing)); // what was written there is what is answered
-  seen.set(ctx, { presses: presses(), writing: sent ? null : writing });
+  seen.set(ctx, { presses: presses(), places: places(), writing: sent ? null : writing });
 });
 
 document.addEventListener("htmx:after:swap", (event) => {
   const before = seen.get(event.detail.ctx);
   if (!before) return;
   seen.delete(event.detail.ctx);
-  for (const [way, what] of presses()) {
-    if (!what || what === before.presses.get(way)) continue;
-    fresh.set(way, { what, since: performance.now() });
+  const since = performance.now();
+  for (const [way, one] of fresh) if (since - one.since >= LOOK_MS) fresh.delete(way);
+  const came = [...presses()].filter(([way, what]) => what && what !== before.presses.get(way));
+  for (const [what, place] of places()) if (!stays(place, before.places.get(what))) came.push([`tap ${what}`, what]);
+  for (const [way, what] of came) fresh.set(way, { what, since });
+  if (came.length) {
     document.body.toggleAttribute("data-fresh", true);
     window.clearTimeout(timer);
     timer = window.setTimeout(() => document.body.removeAttribute("data-fresh"), LOOK_MS);
@@ -76,7 +94,8 @@ document.addEventListener(
     const one = event.target.closest?.(BUTTONS);
     if (!one) return;
     // `console.js` clicks for a key; Enter and the space bar press what has the focus, or the button of the form around it.
-    const way = !event.isTrusted ? `key ${one.dataset.key}` : event.detail ? "pointer" : "focus";
+    const pointer = event.pointerType === "touch" ? `tap ${press(one)}` : "pointer";
+    const way = !event.isTrusted ? `key ${one.dataset.key}` : event.detail ? pointer : "focus";
     const found = fresh.get(way);
     if (!found || performance.now() - found.since >= LOOK_MS || found.what !== (way === "focus" ? meaning(one) : press(one))) return;
     event.preventDefault();

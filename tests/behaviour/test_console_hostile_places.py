@@ -1,0 +1,287 @@
+"""Every place in the console's templates that shows what others wrote, fed with 500 hostile texts: none becomes markup, hides, or breaks the page.
+
+The places are read out of the templates, so that a new one is in it by itself: where its page is not made here, its template has to be named
+below, or it fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.approvals.queue import ApprovalQueue
+from gatewright.approvals.request import Asked
+from gatewright.audit.records import Actor, Subject
+from gatewright.rooms.hub import Hub
+from gatewright.rooms.in_process import Inside
+from gatewright.rooms.participants.rules import Rule, RuleBook
+from gatewright.rooms.participants.tool_responder import Tools
+from gatewright.rooms.policy import Identity
+from gatewright.rooms.setup import RULES
+from tests.console.hostile import hostile_texts, look_at
+from tests.console.hostile_places import Places
+from tests.console.in_process import Client, Within, within
+from tests.console.running import DEMO, ROOT
+
+TEXTS = [one[:3_000] for one in hostile_texts()]
+"""Long ones are in `test_console_hostile_texts.py`."""
+_WHERE = {"agent": "*", "server": "demo", "tool": "echo"}
+_FED = 140
+"""Places, at least."""
+_RECORDED = "what records say goes through it in test_console_hostile_texts"
+_OWN = "files and folders of the machine's own user"
+_ELSEWHERE = {
+    "access/grid": "a command of ours",
+    "access/plan": _RECORDED,
+    "audit/list": _RECORDED,
+    "audit/record": _RECORDED,
+    "audit/verification": "a record that is damaged",
+    "connect/change": _OWN,
+    "connect/list": _OWN,
+    "connect/plan": _OWN,
+    "connect/servers": _OWN,
+    "gates": _RECORDED,
+    "health/list": "checks of our own",
+    "inbox/definition": "a look at the text in it: browser/test_inbox_definitions",
+    "inbox/gone": "what browser/test_presses decides elsewhere",
+    "inbox/list": "states of its lines one by one: screens/test_inbox",
+    "inbox/request": "what is known of a call: screens/test_inbox",
+    "limits/list": "names of endpoints",
+    "live/list": _RECORDED,
+    "live/panel": _RECORDED,
+    "live/running": "a call that waits in another gate",
+    "rooms/list": "a command of ours",
+    "rooms/part": "what the gateway itself says of a proposal: test_room_seats",
+    "servers/history": "what an operator said of a server: screens/test_servers",
+    "servers/pin": "who refused it: browser/test_servers",
+    "servers/server": "what is configured of it: screens/test_servers",
+    "sessions/list": "sessions of endpoints: screens/test_sessions",
+    "sessions/run": "sessions of endpoints: screens/test_sessions",
+    "sessions/signed_in": "browsers by a list of ours: test_rendering",
+    "sessions/timeline": "what was read in a session: test_agent_runs",
+    "signed_in": "an issuer that is away: test_oidc_routes",
+    "tools/list": "searches as an agent: screens/test_tools",
+    "tools/opened": "forms of schemas: test_schema_form",
+    "tools/result": "answers of tools: test_tool_trial",
+}
+"""Templates of which not every place is fed here, and what is in the others."""
+_CONFIG = """
+[limits.calls.caller]
+per_minute = 1000
+[rooms]
+default_profile = "full"
+[rooms.orchestrator]
+topics = ["deploys"]
+people = ["boss"]
+[[servers]]
+id = "held"
+command = "{python}"
+args = ["{root}/examples/demo_server.py"]
+pin = "approve"
+[[servers]]
+id = "broken"
+command = "{python}"
+args = ["-c", "import sys; sys.exit('it broke')"]
+[[grants]]
+agent = "ann"
+server = "demo"
+tool = "echo"
+justification = "she asked"
+"""
+
+
+def _asked(console: Within) -> str:
+    """A request that waits for a person."""
+    queue = console.parts.ground.of(ApprovalQueue)
+    assert queue is not None
+    made = queue.ask(
+        Asked("ann", "demo", "write_note", "d" * 64),
+        arguments='{"name": "a", "text": "b"}',
+        risk="moderate",
+        reason="its tool asks for a person",
+        quorum=2,
+    )
+    assert made is not None
+    return made.id
+
+
+@asynccontextmanager
+async def _running(console: Within, boss: Client) -> AsyncIterator[None]:
+    """While inside, a call waits in a gate."""
+    fields = {"server": "demo", "tool": "write_note", "arguments": '{"name": "x", "text": "y"}'}
+    call = asyncio.create_task(boss.form("/tools/try", fields))
+    async with asyncio.timeout(20):
+        while not (await boss.api("GET", "/calls/running")).json()["calls"]:
+            await asyncio.sleep(0.02)
+    yield
+    call.cancel()
+    await asyncio.wait([call])
+
+
+async def _room(console: Within, boss: Client) -> None:
+    rules = RuleBook()
+    rule = Rule(
+        id="",
+        action="ask",
+        pattern="mcp/request:*",
+        by="boss",
+        where={"arguments.path": "/srv/*"},
+        evidence={"approved": "three times"},
+    )
+    rules.add(rule)
+    rules.stop("mallory", "it went wild")
+    folder = console.parts.ground.settings.storage.path / RULES
+    folder.mkdir(exist_ok=True)
+    (folder / "deploys.json").write_bytes(rules.text)
+    await boss.api("POST", "/rooms/join", {"topic": "deploys"})
+    hub = console.parts.ground.of(Hub)
+    assert hub is not None
+    identity = Identity("bot", ("mcp/*", "chat"))
+    bot = Inside(hub, topic="deploys", name="bot", responder=Tools("bot"), identity=identity)
+    bot.sit()
+    await bot.participant.welcomed()
+    bot.participant.chat("hello")
+    for name in ("one", "two"):
+        params = {"name": name, "arguments": {"a": "b"}}
+        proposal = bot.participant.propose("tools/call", params, to=["boss"])
+        bot.participant.chat("dry run of it", about=proposal.id)
+    async with asyncio.timeout(20):
+        while (
+            len(found := (await boss.api("GET", "/rooms/talk?topic=deploys")).json()["proposals"])
+            < 2
+        ):
+            await asyncio.sleep(0.02)
+    decision = {"topic": "deploys", "proposal": found[0]["id"], "do": "reject", "reason": "no"}
+    await boss.api("POST", "/rooms/proposals", decision)
+
+
+def _record(console: Within) -> None:
+    """What is in the record of other gates and kinds."""
+    console.parts.ground.audit.event(
+        "dev.gatewright.performance",
+        actor=Actor("agent", "ann", "key"),
+        target=Subject("demo", "echo", "echo"),
+        outcome="denied",
+        details={"reason": "rate", "confirmed_by": "boss", "redacted": {"secret": 1}, "x": "y"},
+    )
+
+
+class Pages:
+    """What was made of texts on the pages of one console, looked at with a parser."""
+
+    def __init__(self, console: Within, person: Client) -> None:
+        self._console = console
+        self._person = person
+        self.wrong: list[str] = []
+        self.made = 0
+
+    async def get(self, *ways: str) -> None:
+        """Pages by their URLs."""
+        for way in ways:
+            self._look(way, await self._person.get(way))
+
+    async def post(self, way: str, **fields: str) -> None:
+        """What a form is answered with."""
+        self._look(way, await self._person.form(way, fields))
+
+    def _look(self, way: str, answer: Any) -> None:
+        self.made += 1
+        if answer.status >= 500:
+            self.wrong.append(f"{way}: {answer.status}")
+        if "text/html" in (answer.headers["content-type"] or ""):
+            self.wrong += [f"{way}: {one}" for one in look_at(answer.text).wrong]
+
+    async def every(self) -> None:
+        """Each screen, each list, and the first that each leads to."""
+        pages = [one for screen in self._console.screens for one in screen.pages]
+        await self.get(*(one.path for one in pages if one.method == "GET" and "{" not in one.path))
+
+
+async def _walk(console: Within, pages: Pages, boss: Client) -> None:
+    await pages.every()
+    held = (await boss.api("GET", "/held-definitions")).json()["definitions"]
+    newest_seq = (await boss.api("GET", "/audit")).json()["newest"]
+    calls = (await boss.api("GET", "/calls")).json()["calls"]
+    await pages.get(
+        f"/inbox/{held[0]['id']}",
+        "/inbox/none",
+        "/inbox?agent=x&server=y&risk=z",
+        f"/servers/held/pin?tool={held[0]['tool']}",
+        "/servers/held",
+        "/servers/demo",
+        "/servers/broken",
+        "/servers/broken/history",
+        "/tools?q=text",
+        "/tools/one?server=demo&tool=delete_all_notes",
+        "/tools/one?server=held&tool=echo",
+        "/access?open_agent=ann&open_server=demo&open_tool=echo",
+        "/access?agent=x&find=y",
+        "/rooms?topic=deploys",
+        "/rooms/part?topic=deploys",
+        "/audit?agent=x&trace=" + "0" * 32,
+        "/sessions/run?agent=boss",
+        "/connect/cursor/connecting?take_over=true",
+        "/connect/cursor/importing",
+        *(f"/live?open={one['id']}" for one in calls[:5]),
+        *(f"/audit/{seq}" for seq in range(newest_seq, max(0, newest_seq - 30), -1)),
+    )
+
+
+def _unseen(places: Places) -> list[str]:
+    return [place for place, count in places.shown.items() if not count]
+
+
+async def _forms(pages: Pages, boss: Client, waiting: str, host: str) -> None:
+    """What is answered to forms."""
+    await pages.post("/tools/try", server="demo", tool="read_note", arguments='{"name": "x"}')
+    await pages.post("/tools/try", server="demo", tool="count", arguments='{"to": 2}')
+    await pages.post("/tools/try", server="demo", tool="none", arguments="{}")
+    await pages.post(f"/inbox/{waiting}/difference", edited='{"other": 1}')
+    await pages.post(f"/inbox/{waiting}/difference", edited="{")
+    asked = "/access/cell?open_agent=%2A&open_server=demo&open_tool=echo"
+    for act, do in (("plan", "deny"), ("save", "deny")):
+        version = (await boss.api("GET", asked)).json()["version"]
+        change = {**_WHERE, "do": do, "why": "x", "version": version}
+        await pages.post(f"/access/{act}", **change)
+    await pages.get("/access", asked.replace("/access/cell", "/access"))
+    await pages.post("/connect/from/plan", text=host, path="")
+    await pages.post("/health/verify")
+    await pages.post("/health/look")
+
+
+async def test_every_place_that_shows_foreign_text_shows_it_as_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".cursor").mkdir()
+    host = json.dumps(
+        {"mcpServers": {"notes": {"command": "true", "env": {"API_KEY": "secret-value"}}}}
+    )
+    (tmp_path / ".cursor/mcp.json").write_text(host)
+    config = _CONFIG.format(python=sys.executable, root=ROOT) + DEMO
+    async with within(tmp_path, config) as console:
+        places = Places(vars(console.site)["_templates"], TEXTS)
+        boss = await console.person("operator", "boss")
+        pages = Pages(console, boss)
+        await _room(console, boss)
+        _record(console)
+        waiting = _asked(console)
+        await pages.get(f"/inbox/{waiting}", f"/inbox/batch?of={waiting}:x")
+        await _forms(pages, boss, waiting, host)
+        async with _running(console, boss):
+            await _walk(console, pages, boss)
+        await pages.post(f"/inbox/{waiting}/deny", comment="no")
+        await pages.get(f"/inbox/{waiting}", f"/inbox/list?open={waiting}&shown={waiting}&since=1")
+        for _ in range(4):
+            await _walk(console, pages, boss)
+        assert pages.wrong == []
+        unseen = _unseen(places)
+        assert {one.partition(".html")[0] for one in unseen} <= _ELSEWHERE.keys()
+        assert len(places.shown) - len(unseen) >= _FED
