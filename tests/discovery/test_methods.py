@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Client, Failure
 from gatewright.config import Discovery
+from gatewright.config.agents import Agent
 from tests.discovery.houses import House, defined
 from tests.gate_parts import Mute
 
@@ -103,11 +104,13 @@ async def test_a_request_loads_counts_and_says_what_is_lacking() -> None:
 
 async def test_a_request_says_what_it_adds_beside_what_is_there() -> None:
     """MGP-16.6-1."""
-    house = House(TOOLS)
+    house = House({"a": [*TOOLS["a"], defined("read_clock", "Read a clock")]})
+    pins = {"ann": Agent(pinned=("a__read_clock",))}
+    house.settings = house.now.settings = replace(house.settings, agents=pins)
     house.sessions.used(house.call(), "a/read_mail")
     before = (await said(house, "session"))["total_tokens"]
     found = await said(house, "request", requirements={"capabilities": ["read_file"]})
-    assert (found["status"], found["session_tools_count"]) == ("fulfilled", 2)
+    assert (found["status"], found["session_tools_count"]) == ("fulfilled", 3)
     assert found["context_tokens_added"] > 0
     after = (await said(house, "session"))["total_tokens"]
     assert found["context_tokens_added"] == after - before
