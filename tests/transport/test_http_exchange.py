@@ -10,7 +10,8 @@ from uvicorn.config import Config
 
 from gatewright.transport import http_exchange
 from gatewright.transport.base import Limits
-from gatewright.transport.http_exchange import ENOUGH, Serving
+from gatewright.transport.http_exchange import ENOUGH
+from gatewright.transport.http_serving import Serving
 from tests.transport.asgi import answer, echo
 from tests.transport.collecting import within
 from tests.transport.raw_http import GET, HEAD, OLD, connected, heard

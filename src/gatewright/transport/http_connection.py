@@ -22,7 +22,7 @@ import httptools
 
 from gatewright.transport.connection_limits import Seat, Silent
 from gatewright.transport.deadline import Deadline
-from gatewright.transport.http_exchange import HIGH_WATER, Exchange, Serving
+from gatewright.transport.http_exchange import HIGH_WATER, Exchange
 from gatewright.transport.http_head import (
     Flaw,
     Headers,
@@ -37,6 +37,7 @@ from gatewright.transport.http_head import (
     status_of,
     weigh,
 )
+from gatewright.transport.http_serving import Serving
 from gatewright.transport.http_slices import Sliced
 from gatewright.transport.request_head_cache import AHEAD_S, KnownHeads
 from gatewright.transport.websocket_connection import WebSocketConnection
