@@ -59,9 +59,9 @@ _LONGEST_ID = 64
 _LONGEST_NAME = 2048
 """Characters of a name or URI that somebody chose; of a longer one the beginning is recorded, and its digest."""
 _UNDECIDED = 512
-_PLACES = 24
-"""Where a long name has more places than so many in which a secret may stand, less of it is recorded: a caller names what it likes, a
-thousand times a second, and each place is looked at by itself."""
+_PLACES = 16
+"""Of a long name that has more places than so many in which a secret may stand, only the digest is recorded: a caller names what it
+likes, a thousand times a second, and each place is looked at by itself."""
 _PROGRAM_CHARS = 64
 
 sorted_json = msgspec.json.Encoder(order="deterministic").encode
@@ -351,13 +351,13 @@ def _chosen(text: str) -> str:
     """What a caller chose, a name or an id, without a secret in it."""
     if len(text) <= MAX_CHARS:
         return _remembered(HELD.version, text)
-    head = text[: _LONGEST_NAME + _UNDECIDED]
-    longest = MAX_CHARS if is_dense(_bytes(head), _PLACES) else _LONGEST_NAME
-    if len(text) <= longest:
-        return _cleaned(text)
     # No more is looked through than is kept, and a little: half a secret at the end is not kept either.
-    clean = _cleaned(head[: longest + _UNDECIDED])
-    kept = clean[: min(longest, len(clean) - _UNDECIDED)]
+    head, kept = text[: _LONGEST_NAME + _UNDECIDED], ""
+    if not is_dense(_bytes(head), _PLACES):
+        clean = _cleaned(head)
+        if len(text) <= _LONGEST_NAME:
+            return clean
+        kept = clean[: min(_LONGEST_NAME, len(clean) - _UNDECIDED)]
     # Of all of it: two long names stay apart.
     digest = sha256(_bytes(text)).hexdigest()
     return f"{kept}… ({len(text)} characters, SHA-256 {digest})"

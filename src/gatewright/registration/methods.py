@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from gatewright.audit.records import GATEWAY, Actor, Subject
+from gatewright.audit.records import GATEWAY, MAX_CHARS, Actor, Subject
 from gatewright.call import (
     Answer,
     Back,
@@ -353,7 +353,7 @@ def _said(one: Registered, wanted: Wanted) -> Generator[None, None, dict[str, An
     they may be secrets."""
     args = []
     for arg in one.args:
-        args.append(shown(arg))
+        args.append(shown(arg, MAX_CHARS))
         yield
     return {
         "created_by": shown(wanted.created_by),
