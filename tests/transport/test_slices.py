@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.transport.slices import AT_ONCE, begun, by_and_by, in_slices
+from gatewright.transport import slices
+from gatewright.transport.slices import AT_ONCE, begun, by_and_by, in_one, in_slices
 
 
 def steps(most: int) -> Generator[None, None, int]:
@@ -94,6 +95,42 @@ async def test_who_begins_is_not_behind_all_who_have_had_their_slice() -> None:
     assert turns <= 3
     for task in (*long, others):
         task.cancel()
+
+
+async def test_behind_a_long_step_others_have_several_turns_before_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A call takes half a dozen turns: it is not to wait for a long step with each of them."""
+    monkeypatch.setattr(
+        slices, "_REST_S", 0.1
+    )  # enough for many turns, however busy the machine is
+    time_s = 0.0
+    turns = 0
+    between: list[int] = []
+
+    def long_steps() -> Generator[None, None, None]:
+        nonlocal time_s, turns
+        for _ in range(5):
+            time_s += 0.02
+            between.append(turns)
+            turns = 0
+            yield
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    others = asyncio.create_task(other())
+    await asyncio.sleep(0)
+    await in_slices(long_steps(), lambda: time_s)
+    assert min(between[1:]) >= 20
+    turns = 0
+    assert await in_one(lambda: next(long_steps()), lambda: time_s) is None
+    assert turns >= 20
+    assert await in_one(lambda: 7, lambda: 0.0) == 7
+    others.cancel()
 
 
 async def test_work_that_is_given_up_keeps_nobody_from_a_turn() -> None:

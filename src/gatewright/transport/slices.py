@@ -19,24 +19,28 @@ from itertools import islice
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-__all__ = ["AT_ONCE", "begun", "by_and_by", "in_slices", "whole"]
+__all__ = ["AT_ONCE", "begun", "by_and_by", "in_one", "in_slices", "whole"]
 
 AT_ONCE = 32
 
 _SLICE_S = 0.002
 """How long all work of a loop that is done in slices may take in one turn; and one step, where that takes longer."""
+_LONG_S = 0.008
+_REST_S = 0.004
+"""How long nobody in line has a turn after what took that long: one pass through megabytes is one step. Without a rest, a call would wait
+for another such step with each of its turns; the rest is enough for all of them."""
 T = TypeVar("T")
 
 
 class _Share:
     """What sliced work has taken of the present turn of a loop, and what of it waits for a turn of its own, in order."""
 
-    __slots__ = ("_line", "_scheduled", "_spent")
+    __slots__ = ("_line", "_long", "_scheduled", "_spent")
 
     def __init__(self) -> None:
         self._line: deque[Callable[[], bool]] = deque()
         self._spent = 0.0
-        self._scheduled = False
+        self._long = self._scheduled = False
 
     @property
     def left(self) -> float:
@@ -46,6 +50,7 @@ class _Share:
     def spend(self, seconds: float) -> None:
         """So much was taken."""
         self._spent += seconds
+        self._long = self._long or seconds >= _LONG_S
         self._schedule()
 
     def wait(self, go: Callable[[], bool]) -> None:
@@ -61,6 +66,11 @@ class _Share:
     def _next(self) -> None:
         """A new turn has begun."""
         self._scheduled, self._spent = False, 0.0
+        if self._long and self._line:
+            self._long, self._scheduled = False, True
+            asyncio.get_running_loop().call_later(_REST_S, self._next)
+            return
+        self._long = False
         try:
             while self._line and not self._line.popleft()():
                 pass
@@ -104,6 +114,16 @@ async def in_slices(
             return found
         share.spend(spent)
         most = 0.0
+
+
+async def in_one(step: Callable[[], T], clock: Callable[[], float] = time.perf_counter) -> T:
+    """What one step comes to that may take as long as several slices: where it does, whoever asked goes on when others had their turns."""
+    share, began = _share(), clock()
+    found = step()
+    share.spend(clock() - began)
+    if share.left <= 0.0:
+        await _turn(share)
+    return found
 
 
 async def _turn(share: _Share) -> None:
