@@ -41,6 +41,26 @@ def test_no_half_of_a_secret_is_recorded_at_the_end_of_a_name() -> None:
         assert token[:8] not in call_records._chosen("x " * (before // 2) + token + " y" * 3000)
 
 
+def test_how_much_of_a_name_is_looked_at_does_not_grow_with_the_secrets_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A caller may name a thousand such a second, and each place in which one may stand is looked at by itself."""
+    looked: list[int] = []
+
+    def counted(text: bytes) -> bytes:
+        looked.append(text.count(b"token"))
+        return without_secrets(text)
+
+    monkeypatch.setattr(call_records, "without_secrets", counted)
+    few, many = (f"wish://{'token: abcd1234 ' * count}{'x ' * 200}" for count in (3, 100))
+    assert "abcd1234" not in call_records._chosen(few)
+    assert call_records._chosen(few).startswith("wish://")
+    said = call_records._chosen(many)
+    digest = sha256(many.encode()).hexdigest()
+    assert said == f"… ({len(many)} characters, SHA-256 {digest})"
+    assert max(looked) <= 16
+
+
 def test_a_name_of_ordinary_length_is_recorded_whole() -> None:
     for size in (10, 256, 257, 2048):
         assert call_records._chosen("n" * size) == "n" * size

@@ -311,7 +311,7 @@ async def test_arguments_are_looked_through_one_by_one_with_turns_for_others(
     """Sixty-four of four thousand characters take as long as a large result, which nobody cleans in one turn of the loop."""
     turn, at = [0], list[int]()
 
-    def shown(text: str) -> str:
+    def shown(text: str, most: int = 0) -> str:
         at.append(turn[0])
         began = time.perf_counter()
         while time.perf_counter() - began < 0.005:  # longer than a slice

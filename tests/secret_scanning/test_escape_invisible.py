@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.secret_scanning.escape_invisible import is_seen, is_unseen, spelled
+from gatewright.secret_scanning.escape_invisible import Spelling, is_seen, is_unseen, spelled
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,19 @@ def test_a_text_is_seen_whole_where_each_character_is(text: str) -> None:
 @pytest.mark.parametrize("char", IGNORABLE)
 def test_no_text_with_such_a_character_is_seen_whole(char: str) -> None:
     assert not is_seen(f"a{char}b")
+
+
+def test_a_character_is_looked_at_once_however_often_it_stands_there() -> None:
+    """And of a text that has all there are, not more is remembered than there is room for."""
+    asked: list[str] = []
+
+    def spell(char: str) -> str:
+        asked.append(char)
+        return f"<{char}>"
+
+    table = Spelling(spell)
+    assert ("\u200bé" * 5000).translate(table) == "<\u200b><é>" * 5000
+    assert asked == ["\u200b", "é"]
+    every = "".join(map(chr, range(3 * Spelling.MOST)))
+    assert every.translate(table) == "".join(f"<{char}>" for char in every)
+    assert len(table) <= Spelling.MOST

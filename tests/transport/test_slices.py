@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.transport.slices import AT_ONCE, begun, by_and_by, in_slices
+from gatewright.transport import slices
+from gatewright.transport.slices import AT_ONCE, begun, by_and_by, in_one, in_slices
 
 
 def steps(most: int) -> Generator[None, None, int]:
@@ -46,6 +47,113 @@ async def test_others_have_a_turn_in_proportion_to_the_work() -> None:
 
 async def test_short_work_is_done_in_one_go() -> None:
     assert await turns_during(100, 0.0) == (100, 0)
+
+
+async def most_steps_in_a_turn(pieces: int) -> int:
+    """How many steps of a millisecond each a turn of the loop has, where so many pieces of work go on at a time."""
+    made: Counter[int] = Counter()
+    turn, time_s = 0, 0.0
+
+    def work() -> Generator[None, None, None]:
+        nonlocal time_s
+        for _ in range(20):
+            time_s += 0.001
+            made[turn] += 1
+            yield
+
+    tasks = [asyncio.create_task(in_slices(work(), lambda: time_s)) for _ in range(pieces)]
+    begun(work(), lambda: time_s)
+    while not all(task.done() for task in tasks):
+        turn += 1
+        await asyncio.sleep(0)
+    assert made.total() >= 20 * pieces
+    return max(made.values())
+
+
+async def test_twenty_pieces_of_work_at_a_time_take_no_more_of_a_turn_than_one() -> None:
+    assert await most_steps_in_a_turn(20) <= await most_steps_in_a_turn(1) + 1
+
+
+async def test_who_begins_is_not_behind_all_who_have_had_their_slice() -> None:
+    """A call with a little such work waits no longer because others have much of it."""
+    ticks = count()
+    long = [
+        asyncio.create_task(in_slices(steps(100), lambda: next(ticks) * 0.005)) for _ in range(20)
+    ]
+    for _ in range(40):
+        await asyncio.sleep(0)
+    turns = 0
+
+    async def counting() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    others = asyncio.create_task(counting())
+    assert await in_slices(steps(3), lambda: 0.0) == 3
+    assert turns <= 3
+    for task in (*long, others):
+        task.cancel()
+
+
+async def test_behind_a_long_step_others_have_several_turns_before_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A call takes half a dozen turns: it is not to wait for a long step with each of them."""
+    monkeypatch.setattr(
+        slices, "_REST_S", 0.1
+    )  # enough for many turns, however busy the machine is
+    time_s = 0.0
+    turns = 0
+    between: list[int] = []
+
+    def long_steps() -> Generator[None, None, None]:
+        nonlocal time_s, turns
+        for _ in range(5):
+            time_s += 0.02
+            between.append(turns)
+            turns = 0
+            yield
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    others = asyncio.create_task(other())
+    await asyncio.sleep(0)
+    await in_slices(long_steps(), lambda: time_s)
+    assert min(between[1:]) >= 20
+    turns = 0
+    await in_one(lambda: next(long_steps()), lambda: time_s)
+    assert turns >= 20
+    assert await in_one(lambda: 7, lambda: 0.0) == 7
+    others.cancel()
+
+
+async def test_work_that_is_given_up_keeps_nobody_from_a_turn() -> None:
+    ticks = count()
+    tasks = [
+        asyncio.create_task(in_slices(steps(10), lambda: next(ticks) * 0.005)) for _ in range(5)
+    ]
+    await asyncio.sleep(0)
+    for task in tasks[:-1]:
+        task.cancel()
+    assert await tasks[-1] == 10
+
+
+async def test_work_that_breaks_in_a_turn_of_its_own_keeps_nobody_from_theirs() -> None:
+    ticks = count()
+    asyncio.get_running_loop().set_exception_handler(lambda _, about: None)
+
+    def broken() -> Generator[None, None, None]:
+        yield
+        raise ValueError("no")
+
+    begun(broken(), lambda: next(ticks) * 0.005)
+    assert await in_slices(steps(10), lambda: next(ticks) * 0.005) == 10
 
 
 async def test_what_the_work_raises_is_raised() -> None:
@@ -111,7 +219,7 @@ async def test_a_thousand_tasks_that_are_cancelled_end_a_few_in_each_turn() -> N
     assert most <= 2 * AT_ONCE
 
 
-@pytest.mark.parametrize(("most", "a_step_s", "at_once"), [(3, 0.0001, 3), (100, 0.0025, 2)])
+@pytest.mark.parametrize(("most", "a_step_s", "at_once"), [(3, 0.0001, 3), (100, 0.0012, 2)])
 async def test_who_cannot_wait_has_the_first_slice_at_once_and_others_their_turns(
     most: int, a_step_s: float, at_once: int
 ) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.transport.websocket_intake import (
+    CONNECTIONS_A_TURN,
     CONTROL_BURST,
     CONTROL_PER_S,
     EXCUSED,
@@ -289,6 +290,20 @@ async def test_a_large_message_may_have_as_many_pieces_as_kilobytes() -> None:
     wire.intake.take(b"".join(pieces))
     await wire.quiet()
     assert (wire.floods, wire.got) == ([], b"".join(pieces))
+
+
+async def test_many_who_send_much_have_no_more_of_a_turn_together_than_a_few() -> None:
+    """What a message asks for costs far more than to parse it."""
+    turns = Turns(asyncio.get_running_loop())
+    wires = [Wire(turns) for _ in range(40)]
+    for wire in wires:
+        wire.intake.take(frame(1) * 20)
+    most = before = 0
+    while before < 40 * 20:
+        await asyncio.sleep(0)
+        now = sum(len(wire.got) for wire in wires) // len(frame(1))
+        most, before = max(most, now - before), now
+    assert most <= FRAMES_A_TURN * (CONNECTIONS_A_TURN + 1)
 
 
 async def test_one_that_breaks_in_its_turn_costs_the_others_none_of_theirs() -> None:

@@ -221,11 +221,12 @@ def _decoded(text: bytes) -> Generator[None, None, str]:
 
 def _form(one: Approval, flaw: str = "") -> str:
     said = f"<p><strong>{_text(flaw)}</strong></p>" if flaw else ""
+    arguments = _text(one.arguments)
     # Only what is neither cut nor redacted may be edited: else marks would be sent to the tool as arguments.
     whole = sha256(one.arguments.encode(errors="replace")).hexdigest() == one.arguments_digest
     edit = (
         "<details><summary>Other arguments</summary><textarea name=edited spellcheck=false>"
-        f"{_text(one.arguments)}</textarea></details>"
+        f"{arguments}</textarea></details>"
         if whole and one.kind != "server"
         else ""
     )
@@ -233,7 +234,7 @@ def _form(one: Approval, flaw: str = "") -> str:
     return (
         f"{said}<p><strong>{_text(one.who)}</strong> wants to <strong>{_text(one.wish)}</strong>: "
         f"{_text(one.reason)}. Risk: {_text(one.risk)}.</p><p>Arguments, SHA-256 "
-        f"{one.runs[:16]}:</p><pre>{_text(one.arguments)}</pre>{unseen}"
+        f"{one.runs[:16]}:</p><pre>{arguments}</pre>{unseen}"
         f"<form method=post autocomplete=off><input name=seen type=hidden value={_shown_digest(one)}>"
         "<label>Key of an operator<input name=key type=password required></label>"
         f"<label>Comment<input name=comment maxlength=500></label>{edit}"

@@ -33,7 +33,7 @@ from gatewright.audit.records import (
     encoder,
 )
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal, Tool
-from gatewright.secret_scanning import HELD, without_secrets
+from gatewright.secret_scanning import HELD, is_dense, without_secrets
 from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.short_cache import AllShort, cached_if_all_short
 
@@ -59,6 +59,9 @@ _LONGEST_ID = 64
 _LONGEST_NAME = 2048
 """Characters of a name or URI that somebody chose; of a longer one the beginning is recorded, and its digest."""
 _UNDECIDED = 512
+_PLACES = 16
+"""Of a long name that has more places than so many in which a secret may stand, only the digest is recorded: a caller names what it
+likes, a thousand times a second, and each place is looked at by itself."""
 _PROGRAM_CHARS = 64
 
 sorted_json = msgspec.json.Encoder(order="deterministic").encode
@@ -229,22 +232,8 @@ def end_text(
             moment, id = stamp
             ended, result = _FAILED if outcome.tool_error else _SUCCEEDED
             size, took = str(len(outcome.raw)), _spell(duration_ms).decode()
-            parts = (
-                _ID,
-                id,
-                _TIME,
-                moment,
-                ended,
-                shared,
-                result,
-                size,
-                _DETAILS,
-                details,
-                _TOOK,
-                took,
-                "}}",
-            )
-            text = "".join(parts).encode()
+            parts = [_ID, id, _TIME, moment, ended, shared, result, size, _DETAILS, details, _TOOK]
+            text = "".join((*parts, took, "}}")).encode()
             if len(text) <= MAX_BYTES:
                 return text
     return encode(end_of(call, outcome, stamp, context_of(call), forwarded, duration_ms))
@@ -362,18 +351,24 @@ def _chosen(text: str) -> str:
     """What a caller chose, a name or an id, without a secret in it."""
     if len(text) <= MAX_CHARS:
         return _remembered(HELD.version, text)
-    if len(text) <= _LONGEST_NAME:
-        return _cleaned(text)
     # No more is looked through than is kept, and a little: half a secret at the end is not kept either.
-    clean = _cleaned(text[: _LONGEST_NAME + _UNDECIDED])
-    kept = clean[: min(_LONGEST_NAME, len(clean) - _UNDECIDED)]
+    head, kept = text[: _LONGEST_NAME + _UNDECIDED], ""
+    if not is_dense(_bytes(head), _PLACES):
+        clean = _cleaned(head)
+        if len(text) <= _LONGEST_NAME:
+            return clean
+        kept = clean[: min(_LONGEST_NAME, len(clean) - _UNDECIDED)]
     # Of all of it: two long names stay apart.
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256(_bytes(text)).hexdigest()
     return f"{kept}… ({len(text)} characters, SHA-256 {digest})"
 
 
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _cleaned(text: str) -> str:
-    return without_secrets(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    return without_secrets(_bytes(text)).decode("utf-8", "surrogatepass")
 
 
 @cached_if_all_short(4096)  # the names of a gateway are few, and looked at in each call

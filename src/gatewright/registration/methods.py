@@ -52,6 +52,8 @@ log = logging.getLogger("gatewright.registration")
 REGISTERED, DEREGISTERED = (
     f"dev.gatewright.server.{what}" for what in ("registered", "deregistered")
 )
+_ARG_CHARS = 96
+"""Characters of each argument that are recorded: the record is looked through once more as a whole, in one step."""
 _WAITING, _OF_ONE = 8, 2
 """So much of agents may wait for each other, and of one of them: each registration waits for its server."""
 
@@ -353,7 +355,7 @@ def _said(one: Registered, wanted: Wanted) -> Generator[None, None, dict[str, An
     they may be secrets."""
     args = []
     for arg in one.args:
-        args.append(shown(arg))
+        args.append(shown(arg, _ARG_CHARS))
         yield
     return {
         "created_by": shown(wanted.created_by),

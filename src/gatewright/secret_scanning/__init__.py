@@ -23,7 +23,7 @@ from gatewright.secret_scanning.mark import marker
 from gatewright.secret_scanning.operator_rules import SecretRule
 from gatewright.secret_scanning.patterns import compiled
 from gatewright.secret_scanning.personal import PERSONAL
-from gatewright.secret_scanning.scanner import scanner
+from gatewright.secret_scanning.scanner import Scanner, scanner
 from gatewright.secret_scanning.stream import Stream
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Redactor",
     "SecretRule",
     "Stream",
+    "is_dense",
     "prepare",
     "without_secrets",
 ]
@@ -120,13 +121,7 @@ class Redactor:
 
     def has_many(self, raw: bytes, many: int) -> bool:
         """Whether there are more than so many places to look at."""
-        at, after = 0, self._scanner.hinting(raw)
-        for _ in range(many + 1):
-            start, end = after(at)
-            if start >= len(raw):
-                return False
-            at = max(end, start + 1)
-        return True
+        return _has_many(self._scanner, raw, many)
 
     def json(self, raw: bytes) -> Clean:
         """A JSON text; `raw` itself where nothing was found."""
@@ -152,6 +147,16 @@ class Redactor:
         return Stream(self._scanner, self._mark, terms, hidden=self._hidden)
 
 
+def _has_many(places: Scanner, raw: bytes, many: int) -> bool:
+    at, after = 0, places.hinting(raw)
+    for _ in range(many + 1):
+        start, end = after(at)
+        if start >= len(raw):
+            return False
+        at = max(end, start + 1)
+    return True
+
+
 def _always(raw: bytes) -> bool:
     return bool(raw)
 
@@ -168,9 +173,18 @@ def prepare() -> None:
     compiled()
 
 
+def is_dense(text: bytes, many: int) -> bool:
+    """Whether `without_secrets` has more than so many places of a text to look at, each of which takes some ten microseconds."""
+    return _has_many(_for_logs(), text, many)
+
+
+def _for_logs() -> Scanner:
+    return WithHeld(scanner(secrets=True, personal=frozenset()), HELD)
+
+
 def without_secrets(text: bytes) -> bytes:
     """A line for a log or a record, JSON or not, with every secret replaced by the name of its rule."""
-    found = WithHeld(scanner(secrets=True, personal=frozenset()), HELD)
+    found = _for_logs()
     if not found.worth_a_look(text):
         return text
     # A record is one JSON object: its members are judged by their names, too.

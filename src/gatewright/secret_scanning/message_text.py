@@ -6,6 +6,7 @@ Every message about a host's file, an import or a configuration goes through her
 from __future__ import annotations
 
 from gatewright.secret_scanning.credentials import mask
+from gatewright.secret_scanning.escape_invisible import Spelling
 from gatewright.secret_scanning.invisible import hidden
 
 __all__ = ["MOST", "shown"]
@@ -21,7 +22,7 @@ def shown(text: str, most: int = MOST, *, named: bool = True) -> str:
     # Before the spelling: escapes in it would hide a secret from the rules.
     whole = mask(head, named=named)
     if not (whole.isascii() and whole.isprintable()):
-        whole = "".join(_spelled(char) for char in whole)
+        whole = whole.translate(_SPELLED)
     return whole if len(whole) <= most else f"{whole[: most - 1]}…"
 
 
@@ -29,3 +30,6 @@ def _spelled(char: str) -> str:
     if char in "\n\r\t" or hidden(char) or not (char.isprintable() or char == " "):
         return f"\\u{{{ord(char):x}}}"
     return char
+
+
+_SPELLED = Spelling(_spelled)

@@ -32,7 +32,7 @@ from gatewright.servers.task_screening import unrelated, without_details
 from gatewright.servers.task_store import ServerTask
 from gatewright.servers.task_subject import sees
 from gatewright.transport.large_text import LARGE, holds_any
-from gatewright.transport.slices import in_slices
+from gatewright.transport.slices import in_one, in_slices
 
 __all__ = ["LIST", "STATUS", "ServerTasks", "within"]
 
@@ -60,11 +60,10 @@ class ServerTasks:
     async def noticed(self, outcome: Answer, owner: Server, call: Call, route: Route) -> Outcome:
         """What a call came to, whose caller takes a task (`wanted`) and whose server may have made one of it, on the connection
         of `route`: the one that serves the session now may be another."""
-        if len(outcome.raw) > LARGE:
-            if not await holds_any(outcome.raw, _MADE):
-                return outcome
-            await asyncio.sleep(0)
-        found = task_ids.created(outcome.raw, is_modern(call.client.revision))
+        if len(outcome.raw) > LARGE and not await holds_any(outcome.raw, _MADE):
+            return outcome
+        modern = is_modern(call.client.revision)
+        found = await in_one(lambda: task_ids.created(outcome.raw, modern))
         if found is None:
             return outcome
         if len(outcome.raw) > DECODED_BYTES:

@@ -15,12 +15,23 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["EXCUSED", "FRAMES_A_TURN", "Flood", "Intake", "Turns", "Waiting", "read_or_not"]
+__all__ = [
+    "CONNECTIONS_A_TURN",
+    "EXCUSED",
+    "FRAMES_A_TURN",
+    "Flood",
+    "Intake",
+    "Turns",
+    "Waiting",
+    "read_or_not",
+]
 
 TURN_S = 0.002
 """How long the connections of a loop may parse together before everything else has its turn."""
 FRAMES_A_TURN = 2
 """So many frames of one connection, then everything else has its turn: a message that is refused and recorded takes a millisecond."""
+CONNECTIONS_A_TURN = 2
+"""So many connections that have sent more than that, for the same reason."""
 FRAMES_PER_S = 5_000.0
 FRAMES_BURST = 20_000.0
 """Data frames of one connection. What a client sends beyond is a flood; a peer that was dialled is read no faster."""
@@ -168,8 +179,8 @@ class Turns:
 
     def _run(self) -> None:
         self._scheduled = False
-        self._line.extend(self._later)
-        self._later.clear()
+        for _ in range(min(CONNECTIONS_A_TURN, len(self._later))):
+            self._line.append(self._later.popleft())
         until = self._loop.time() + TURN_S
         try:
             while self._line:

@@ -115,3 +115,32 @@ def test_rows_and_deep_nests_within_bounds_are_not_decoded_to_be_counted(
     assert counts == []
     assert flaw_of(json.dumps([[[[[[deep]]]]]]).encode(), Limits()) == ""
     assert counts == [1]  # of so many levels only the exact count can tell
+
+
+class Searched(bytes):
+    """A text that says how much of it was searched."""
+
+    spent = 0
+
+    def count(self, *given: Any) -> int:
+        Searched.spent += len(self)
+        return super().count(*given)
+
+    def find(self, *given: Any) -> int:
+        Searched.spent += len(self)
+        return super().find(*given)
+
+    def translate(self, *given: Any) -> bytes:
+        Searched.spent += len(self)
+        return super().translate(*given)
+
+
+def test_a_long_text_of_few_strings_is_searched_a_few_times_alone() -> None:
+    """A dozen searches through megabytes, one after the other, keep everybody waiting."""
+    texts = [",:[{1e5" * 40_000, "9" * 200_000, '\\"' * 50_000]
+    text = Searched(json.dumps({"x": texts}).encode())
+    Searched.spent = 0
+    assert flaw_of(text, Limits()) == ""
+    assert Searched.spent <= 5 * len(text)
+    more = json.dumps({"x": texts, "y": [0] * 50_000}).encode()
+    assert flaw_of(more, Limits()) == "params have more than 50000 values, those in lists counted"

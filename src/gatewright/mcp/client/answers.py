@@ -18,6 +18,7 @@ from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.jsonrpc import Notification, Response
 from gatewright.mcp.wire.spellings import SAID, flaw_of_params
 from gatewright.transport.large_text import LARGE, holds_any, is_utf8
+from gatewright.transport.slices import in_one
 from gatewright.web.utf8 import is_utf8 as is_utf8_at_once
 
 __all__ = ["ask_all", "is_large", "params_of", "read_large", "read_reply"]
@@ -56,7 +57,7 @@ async def read_large(reply: Reply, kind: str, modern: bool) -> Outcome:
         return _NOT_UTF8
     marked = kind == "tool" and await holds_any(raw, _TOOL_ERROR)
     await asyncio.sleep(0)
-    return _answer(raw, kind, modern, marked=marked)
+    return await in_one(lambda: _answer(raw, kind, modern, marked=marked))
 
 
 def _answer(raw: bytes, kind: str, modern: bool, *, marked: bool) -> Outcome:

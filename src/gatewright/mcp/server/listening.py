@@ -21,7 +21,7 @@ from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error, spell_reason
-from gatewright.mcp.server.server_context import Presented, Reply, ServerContext
+from gatewright.mcp.server.server_context import Listens, Presented, Reply, ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import EVENT
 from gatewright.mcp.wire.versions import METHODS, Method
@@ -35,7 +35,8 @@ LISTENS_EACH = 1000
 """How many listen requests one caller may have open."""
 
 A_STEP, STEP_S = 4, 0.02
-"""So many of the resources are asked for at a time; the next ones when these are answered, or their servers take longer than that."""
+"""So many of the resources of one caller are asked for at a time; the next ones when these are answered, or their servers take longer
+than that."""
 
 _WANTED = {
     "notifications/tools/list_changed": "toolsListChanged",
@@ -132,7 +133,7 @@ class Listening:
             await self._reply.finish(ident, flaw)
             return
         # Counted before anything is awaited: requests that come together cannot pass the bound together.
-        open_ = self._front.listening.setdefault(caller.who, set())
+        open_ = self._front.listening.setdefault(caller.who, Listens())
         if len(open_) >= LISTENS_EACH:
             busy = Refusal("resource_exhausted", f"at most {LISTENS_EACH} may be open at once")
             await self._refuse(busy)
@@ -140,7 +141,7 @@ class Listening:
         open_.add(self)
         self._front.lasting.add(self)
         try:
-            goodbye = await self._serve(wanted)
+            goodbye = await self._serve(wanted, open_.turn)
         finally:
             open_.discard(self)
             self._front.lasting.discard(self)
@@ -171,7 +172,7 @@ class Listening:
         if not self._over.done():
             self._over.set_result(goodbye)
 
-    async def _serve(self, wanted: dict[str, Any]) -> bool | Refusal:
+    async def _serve(self, wanted: dict[str, Any], turn: asyncio.Lock) -> bool | Refusal:
         host = self._host
         uris: list[str] = wanted.pop("resourceSubscriptions", [])
         events: dict[str, Any] | None = wanted.pop(EVENTS_WANTED, None)
@@ -189,7 +190,7 @@ class Listening:
         held: list[str] = []
         try:
             if uris:
-                await self._each("resources/subscribe", uris, held, self._over)
+                await self._each(turn, "resources/subscribe", uris, held, self._over)
             if events is not None:
                 await self._events(events)
             if (
@@ -201,21 +202,26 @@ class Listening:
             unwatch()
             try:
                 # Servers that do not answer keep neither the place among `LISTENS_EACH` nor the goodbye waiting.
-                await self._each("resources/unsubscribe", held, [])
+                await self._each(turn, "resources/unsubscribe", held, [])
             finally:
                 # No gate lets an unsubscription through whose credential, grant or session has gone meanwhile; and a second end
                 # may cancel this one.
                 self._front.upstream.forget(self._name)
 
     async def _each(
-        self, method: str, uris: list[str], granted: list[str], *enough: asyncio.Future[Any]
+        self,
+        turn: asyncio.Lock,
+        method: str,
+        uris: list[str],
+        granted: list[str],
+        *enough: asyncio.Future[Any],
     ) -> None:
         """Ask this of all resources, for `ACKNOWLEDGED_S` at most; `granted` gets those that were granted in time. One that is
         `enough` ends it as well."""
         if not uris:
             return
         tasks: dict[asyncio.Task[bool], str] = {}
-        everything = asyncio.ensure_future(self._ask_all(method, uris, tasks))
+        everything = asyncio.ensure_future(self._ask_all(turn, method, uris, tasks))
         either: list[asyncio.Future[Any]] = [everything, *enough]
         first = asyncio.FIRST_COMPLETED
         try:
@@ -229,16 +235,22 @@ class Listening:
                     granted.append(uri)
 
     async def _ask_all(
-        self, method: str, uris: list[str], tasks: dict[asyncio.Task[bool], str]
+        self,
+        turn: asyncio.Lock,
+        method: str,
+        uris: list[str],
+        tasks: dict[asyncio.Task[bool], str],
     ) -> None:
-        """Ask for all of them, a few at a time: a thousand calls begun at once would keep everybody else waiting."""
+        """Ask for all of them, a few at a `turn` of its caller's: a thousand calls begun at once would keep everybody else waiting,
+        of one request or of many."""
         for at in range(0, len(uris), A_STEP):
-            some = {
-                asyncio.ensure_future(self._resource(method, uri)): uri
-                for uri in uris[at : at + A_STEP]
-            }
-            tasks.update(some)
-            await asyncio.wait(some, timeout=STEP_S)
+            async with turn:
+                some = {
+                    asyncio.ensure_future(self._resource(method, uri)): uri
+                    for uri in uris[at : at + A_STEP]
+                }
+                tasks.update(some)
+                await asyncio.wait(some, timeout=STEP_S)
         await asyncio.wait(tasks)
 
     def _acknowledge(self, wanted: dict[str, Any], held: list[str]) -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "Handler",
     "InTask",
     "Lasting",
+    "Listens",
     "Presented",
     "Refused",
     "Reply",
@@ -169,6 +170,15 @@ class Ending(Protocol):
         """Say goodbye to whoever listens."""
 
 
+class Listens(set[Ending]):
+    """The open listen requests of one caller."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = asyncio.Lock()
+        """Whose turn it is to ask servers: together they ask no more at a time than one of them would."""
+
+
 Refused = Callable[[Caller, str, int, str], None]
 """Told of each request that a door refuses before it is a call: who, which door, code, message."""
 
@@ -248,7 +258,7 @@ class ServerContext(msgspec.Struct):
     """Whether all servers have started: then nobody waits for them again (`Upstream.settled`)."""
     made: list[tuple[str, str]] = []
     """An id and a trace for each of the calls that come next: made many at a time, which costs far less."""
-    listening: dict[Who, set[Ending]] = {}
+    listening: dict[Who, Listens] = {}
     """Caller → the `subscriptions/listen` requests that are open, of every door."""
     lasting: set[Lasting] = set()
     """The connections of every door that outlast a request."""

@@ -3,8 +3,8 @@
 Theory: a decoder is one C call that nobody can interrupt, so its work has to be known beforehand. It goes with the number of
 values and not with the bytes: a MiB of text takes half a millisecond, of `[],` fifty, of `1e1,` two hundred, because a
 decimal that a `float` would spell differently is kept as it was written (`Num`). Commas, brackets, colons and digits before a
-point or an `e` are counted by C searches; what stands inside strings is counted too, so the estimate is never too low. Members and
-elements that stay texts are counted while they are found, and the decoder stops at the first one too many.
+point or an `e` are counted by C searches; what stands inside strings is counted too where it is not taken out before, so the estimate
+is never too low. Members and elements that stay texts are counted while they are found, and the decoder stops at the first one too many.
 
 `decode_whole` alone counts nothing. It is for texts that were counted before, of this process or of a worker; the rule
 `tests/house_rules/test_foreign_json.py` knows who may use it.
@@ -42,7 +42,6 @@ __all__ = [
 
 MOST_MEMBERS = 10_000
 """Of one object whose members are read as texts, where it is longer than `_FEW_BYTES`."""
-_MIB = 1024 * 1024
 _SMALL = 8 * 1024
 """Bytes; a shorter text is decoded without a look: two milliseconds of decimals at most."""
 _FEW_BYTES = 64 * 1024
@@ -65,7 +64,7 @@ _LONG_NS = 22
 _DIGITS = 1000
 _STRIDE = 100
 _FEW_STRINGS = 20_000
-"""So many are taken out before what is outside of them is counted alone, of a text of a MiB at most."""
+"""So many are taken out before what is outside of them is counted alone."""
 _NINES = bytes.maketrans(b"012345678E", b"9" * 9 + b"e")
 _NO_MARKS = bytes(sorted(set(range(256)) - set(b",[{:")))
 
@@ -140,12 +139,16 @@ def decode_whole(data: _Text) -> Any:
     return _read(data) if len(data) <= _SMALL else _calmly(_read, bytes(data))
 
 
-def heavy(data: bytes, most_ns: int = MOST_NS) -> str:
+def heavy(data: bytes, most_ns: int = MOST_NS, bare: bytes | None = None) -> str:
     """Why a text would take longer than `most_ns` nanoseconds, for what follows its name; nothing where it would not, and for
-    a short one. What this finds nothing in, `decode` takes."""
-    if len(data) <= _SMALL or _estimate(data, data) <= most_ns:
+    a short one. What this finds nothing in, `decode` takes. `bare` is the text `without_strings`, where that is known."""
+    if len(data) <= _SMALL:
         return ""
-    bare = without_strings(data) if len(data) <= _MIB else None
+    # A long text of few strings is mostly these: to take them out is one of the dozen searches through it.
+    bare = without_strings(data) if bare is None and len(data) > _FEW_BYTES else bare
+    if _estimate(data, data if bare is None else bare) <= most_ns:
+        return ""
+    bare = without_strings(data) if bare is None and len(data) <= _FEW_BYTES else None
     if bare is not None and _estimate(data, bare) <= most_ns:
         return ""
     return f"has more values than are read at once ({len(data)} bytes; decimals count for many)"

@@ -24,7 +24,7 @@ is counted besides (`foreign_json`). Results may be longer, and are decoded by w
 _plain = msgspec.json.Decoder(float_hook=len)
 """For counting. Decimals are not read: large exponents take microseconds each, and there is no need."""
 _LIGHT = 64 * 1024
-"""Bytes; a shorter text takes twenty milliseconds at most, whatever it is."""
+"""Bytes; a shorter text takes twenty milliseconds at most, whatever it is, and of a longer one what stands in strings is counted nowhere."""
 _DIGITS = 1000
 """Of one integer: to read and write one takes the square of them."""
 _NINES = bytes.maketrans(b"012345678", b"9" * 9)
@@ -61,17 +61,20 @@ def flaw_of(params: bytes, limits: Limits) -> str:
         return ""
     if params[:1] not in (b"{", b"["):
         return "params must be an object or an array"
-    size = len(params)
-    # Before the counts: an estimate over its budget needs no exact one, which decodes.
-    if size > _LIGHT and (found := heavy(params)):
-        return f"the text of params {found}"
-    brackets = params.count(b"{") + params.count(b"[")
+    size, counted = len(params), params
+    if size > _LIGHT:
+        bare = without_strings(params)
+        # Before the counts: an estimate over its budget needs no exact one, which decodes.
+        if found := heavy(params, bare=bare):
+            return f"the text of params {found}"
+        counted = params if bare is None else bare
+    brackets = counted.count(b"{") + counted.count(b"[")
     if (
-        (size <= limits.keys or params.count(b":") <= limits.keys)
+        (size <= limits.keys or counted.count(b":") <= limits.keys)
         # A value beside another one takes two bytes at least.
-        and (size <= limits.values or params.count(b",") + brackets < limits.values)
-        and (size <= _DIGITS or params.translate(_NINES).find(_TOO_MANY) < 0)
-        and (brackets <= limits.depth or _is_shallow(params, limits.depth))
+        and (size <= limits.values or counted.count(b",") + brackets < limits.values)
+        and (size <= _DIGITS or counted.translate(_NINES).find(_TOO_MANY) < 0)
+        and (brackets <= limits.depth or _is_shallow(counted, limits.depth))
     ):
         return ""
     if size > DECODED_BYTES:  # to count exactly takes seconds
