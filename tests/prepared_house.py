@@ -141,9 +141,10 @@ class PreparedHouse:
         raise AssertionError("no call was prepared")
 
 
-def settings_of(folder: Path, **tables: Any) -> Any:
-    """The settings of a file in that folder."""
-    content = config(server("obedient"), **tables)
+def settings_of(folder: Path, of_tools: Any = None, **tables: Any) -> Any:
+    """The settings of a file in that folder; `of_tools` is what it says of the tools of its server."""
+    of_server = {} if of_tools is None else {"tools": of_tools}
+    content = config(server("obedient", **of_server), **tables)
     return override(load(write(folder, content)), port=0)
 
 
