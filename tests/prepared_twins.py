@@ -42,11 +42,19 @@ class Clock:
         """Let time go by."""
         self.now += seconds
 
+    def seconds(self) -> float:
+        """As `time.time` says it."""
+        return self.now
+
+    def nanos(self) -> int:
+        """As `time.monotonic_ns` says it."""
+        return int(self.now * 1e9)
+
     @contextmanager
     def instead(self) -> Iterator[None]:
         """In place of the machine's, for whatever is made inside."""
-        nanos = mock.patch.object(time, "monotonic_ns", lambda: int(self.now * 1e9))
-        with mock.patch.object(time, "time", lambda: self.now), nanos:
+        nanos = mock.patch.object(time, "monotonic_ns", self.nanos)
+        with mock.patch.object(time, "time", self.seconds), nanos:
             yield
 
 
@@ -169,6 +177,7 @@ class Gateway:
 
 def _comparable(record: dict[str, Any]) -> str:
     said = {name: one for name, one in record.items() if name not in _OWN}
+    said["actor"] = {**said["actor"], "key_id": ""}
     details = said.get("details")
     if isinstance(details, dict):
         said["details"] = {name: one for name, one in details.items() if name not in _OF_A_RUN}
@@ -222,9 +231,10 @@ class Twins:
     def recorded(self) -> list[str]:
         """What both have recorded since this was asked: the same."""
         one, other = (each.taken() for each in self.both)
-        only = [one_ for one_ in one if one_ not in other], [
-            one_ for one_ in other if one_ not in one
-        ]
+        only = (
+            [one_ for one_ in one if one_ not in other],
+            [one_ for one_ in other if one_ not in one],
+        )
         _same(*only)
         _same(len(one), len(other))
         return one

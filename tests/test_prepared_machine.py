@@ -27,7 +27,7 @@ from gatewright.call import Refusal
 from gatewright.pins.store import Pins
 from gatewright.prepared import Mode
 from tests.prepared_house import settings_of
-from tests.prepared_twins import CALLERS, MODERN, Caller, Clock, Gateway, Heard, full, twins
+from tests.prepared_twins import CALLERS, Caller, Clock, Gateway, Heard, full, twins
 from tests.storage.parts import state_in
 
 _EACH = 250
@@ -219,7 +219,7 @@ class Calls(RuleBasedStateMachine):
     def the_operator_revokes(self, at: int) -> None:
         found = sorted(self.granted)
         who, tool = found[at % len(found)]
-        _, until = self.granted.pop((who, tool))
+        del self.granted[who, tool]
         about = {"agent_id": who, "server_id": "obedient", "tool_name": tool}
         self.does(self.twins.orders("mgp/access/revoke", **about))
 
@@ -227,9 +227,7 @@ class Calls(RuleBasedStateMachine):
     def time_goes_by(self, seconds: float) -> None:
         self.clock.forward(seconds)
 
-    @rule(
-        everybody=st.booleans(), limited=st.booleans(), asks=st.booleans(), redacts=st.booleans()
-    )
+    @rule(everybody=st.booleans(), limited=st.booleans(), asks=st.booleans(), redacts=st.booleans())
     def the_file_is_another(
         self, everybody: bool, limited: bool, asks: bool, redacts: bool
     ) -> None:
@@ -347,9 +345,7 @@ class Calls(RuleBasedStateMachine):
         self.faulty = True
 
     @precondition(
-        lambda self: (
-            self.free() and self.restarts < _RESTARTS and not (self.barred or self.limited)
-        )
+        lambda self: self.free() and self.restarts < _RESTARTS and not (self.barred or self.limited)
     )
     @rule()
     def the_server_leaves(self) -> None:
