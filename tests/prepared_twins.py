@@ -121,16 +121,17 @@ class Caller(RawClient):
 class Heard:
     """One answer: what is the same whoever gives it, and what it says in a word."""
 
-    def __init__(self, headers: dict[str, str], body: bytes) -> None:
+    def __init__(self, headers: dict[str, str], body: bytes, folder: Path) -> None:
+        self.says, self.is_stream = headers["status"], body[:1] not in {b"{", b""}
+        message = body
+        if self.is_stream:
+            lines = [line[5:].strip() for line in body.splitlines() if line[:5] == b"data:"]
+            message = next(one for one in reversed(lines) if one)
         left = {"date", "mcp-session-id"}
-        self.same = {name: said for name, said in headers.items() if name not in left}, _plain(body)
-        self.says = headers["status"]
+        self.same = self.says, _plain(message).replace(str(folder), "FOLDER")
+        self.head = {name: said for name, said in headers.items() if name not in left}
         if self.says == "200":
-            text = body
-            if body[:1] != b"{":
-                lines = [line[5:].strip() for line in body.splitlines() if line[:5] == b"data:"]
-                text = next(one for one in reversed(lines) if one)
-            self.says = told(json.loads(text))
+            self.says = told(json.loads(message))
 
 
 def _plain(body: bytes) -> str:
@@ -151,6 +152,10 @@ class Gateway:
         """One of those in force."""
         gates: Any = self.gateway.kernel.policy.gates
         return next(one for one in gates if one.name == name)
+
+    async def hears(self, caller: Caller) -> Heard:
+        """The next answer to a caller."""
+        return Heard(*await caller.receive(), self.folder)
 
     async def arrives(self, name: str) -> None:
         """A caller with a fresh key."""
@@ -211,10 +216,12 @@ class Twins:
         """What both answer to one request, in a word."""
 
         async def asked(gateway: Gateway) -> Heard:
-            return Heard(*await send(gateway).receive())
+            return await gateway.hears(send(gateway))
 
         one, other = await self.each(asked)
         _same(one.same, other.same)
+        if not (one.is_stream or other.is_stream):  # which a call becomes that takes long
+            _same(one.head, other.head)
         said: str = one.says
         return said
 
@@ -244,15 +251,16 @@ class Twins:
 async def twins(folder: Path, mode: Mode = "on", **tables: Any) -> AsyncIterator[Twins]:
     """Two that serve. The first does with prepared calls as `mode` says, from the first call of a kind on."""
     made = []
-    for each in (mode, "off"):
-        (folder / each).mkdir()
+    folders = folder / "one", folder / "two"  # of equal length, since answers name them
+    for each in folders:
+        each.mkdir()
     with mock.patch.object(PreparedCalls, "after", 1):
         with mock.patch.object(PreparedCalls, "mode", mode):
-            one = prepared_house(folder / mode, **tables)
-            made.append(Gateway(await one.__aenter__(), folder / mode))
+            one = prepared_house(folders[0], **tables)
+            made.append(Gateway(await one.__aenter__(), folders[0]))
         with mock.patch.object(PreparedCalls, "mode", "off"):
-            other = prepared_house(folder / "off", **tables)
-            made.append(Gateway(await other.__aenter__(), folder / "off"))
+            other = prepared_house(folders[1], **tables)
+            made.append(Gateway(await other.__aenter__(), folders[1]))
         made[0].house.prepared.mode, made[1].house.prepared.mode = mode, "off"
         try:
             found = Twins(*made)

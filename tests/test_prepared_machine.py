@@ -27,7 +27,7 @@ from gatewright.call import Refusal
 from gatewright.pins.store import Pins
 from gatewright.prepared import Mode
 from tests.prepared_house import settings_of
-from tests.prepared_twins import CALLERS, Caller, Clock, Gateway, Heard, full, twins
+from tests.prepared_twins import CALLERS, Caller, Clock, Gateway, full, twins
 from tests.storage.parts import state_in
 
 _EACH = 250
@@ -133,7 +133,7 @@ class Calls(RuleBasedStateMachine):
             for caller in gateway.callers.values():
                 caller.send(message)
             return {
-                who: Heard(*await caller.receive()).says for who, caller in gateway.callers.items()
+                who: (await gateway.hears(caller)).says for who, caller in gateway.callers.items()
             }
 
         said = self.does(self.twins.agree(asked))
@@ -179,7 +179,7 @@ class Calls(RuleBasedStateMachine):
                 other = await caller.beside()
                 params = {"requestId": message["id"], "reason": "so"}
                 await other.post({"method": "notifications/cancelled", "params": params})
-                said = Heard(*await caller.receive()).same
+                said = (await gateway.hears(caller)).same
                 other.close()
             while kernel.in_flight:
                 await asyncio.sleep(0.001)
@@ -328,9 +328,9 @@ class Calls(RuleBasedStateMachine):
             room = full(gateway) if fault == "full" else audit.unbar
             if fault == "barred":
                 audit.bar("so")
-            said = [Heard(*await caller.receive()).says]
+            said = [(await gateway.hears(caller)).says]
             caller.send(second)
-            said.append(Heard(*await caller.receive()).says)
+            said.append((await gateway.hears(caller)).says)
             room()
             async with asyncio.timeout(20):
                 while audit.fault is not None:
@@ -360,7 +360,7 @@ class Calls(RuleBasedStateMachine):
             async with asyncio.timeout(20):
                 while True:
                     caller.send(self.message("other", "back"))
-                    if Heard(*await caller.receive()).says == "back":
+                    if (await gateway.hears(caller)).says == "back":
                         break
                     await asyncio.sleep(0.01)
             gateway.records.clear()
