@@ -26,7 +26,7 @@ PATIENCE_S = 600.0
 STEPS = 500
 MODEL = ("tests/test_prepared_machine.py",)
 GROUPS = (
-    ("tests/test_prepared_rests.py",),
+    ("tests/test_prepared_rests.py", "tests/test_prepared_way.py"),
     ("tests/test_prepared.py", "tests/test_prepared_ends.py", "tests/test_prepared_shadow.py"),
     MODEL,
 )

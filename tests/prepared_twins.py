@@ -27,7 +27,9 @@ MODERN = "2026-07-28"
 CALLERS = {"anna": "2025-06-18", "ben": "2025-11-25", "carl": MODERN, "dora": "2025-06-18"}
 """Who calls, and what he speaks."""
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "access_control", "lifecycle"]}}
-_IDS = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}")
+_IDS = Pattern(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|term:[0-9a-f]{6}"
+)
 _OWN = frozenset({"id", "time", "trace_id", "call", "session", "hash", "prev", "seq"})
 _OF_A_RUN = frozenset({"duration_ms", "session", "trace_id", "pid", "path", "approval", "key"})
 
@@ -131,7 +133,7 @@ class Heard:
         self.same = self.says, _plain(message).replace(str(folder), "FOLDER")
         self.head = {name: said for name, said in headers.items() if name not in left}
         if self.says == "200":
-            self.says = told(json.loads(message))
+            self.says = _IDS.sub("ID", told(json.loads(message)))
 
 
 def _plain(body: bytes) -> str:

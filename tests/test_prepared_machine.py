@@ -54,8 +54,8 @@ class Calls(RuleBasedStateMachine):
         self.stack.enter_context(self.clock.instead())
         tables = self.tables = {"approvals": {"approver": "operator", "hold_s": 0}}
         self.twins = self.does(self.stack.enter_async_context(twins(self.folder, _TWIN, **tables)))
-        self.granted: dict[tuple[str, str], tuple[str, float]] = {}
-        """By caller and tool: what the operator said, and until when."""
+        self.granted: dict[tuple[str, str], tuple[str, float, str]] = {}
+        """By caller and tool: what the operator said, until when, and of what definition."""
         self.everybody, self.limited, self.asks, self.redacts = True, False, False, False
         self.offered = self.accepted = "Tells."
         self.made: dict[str, list[float]] = {name: [] for name in CALLERS}
@@ -82,11 +82,16 @@ class Calls(RuleBasedStateMachine):
             return "permission_denied"
         if self.asks and tool == "other":
             return "approval_required"
-        return text.replace("Nightjar", "[REDACTED]") if self.redacts else text
+        return text.replace("Nightjar", "[REDACTED:ID]") if self.redacts else text
 
     def may(self, who: str, tool: str) -> bool:
-        word, until = self.granted.get((who, tool), ("", 0.0))
-        return word == "allow" if word and self.clock.now < until else self.everybody
+        word, until, about = self.granted.get((who, tool), ("", 0.0, ""))
+        held = self.clock.now < until and (word == "deny" or about == self.said_of(tool))
+        return word == "allow" if held else self.everybody
+
+    def said_of(self, tool: str) -> str:
+        """How the server describes a tool."""
+        return self.offered if tool == "tell" else ""
 
     def counted(self, who: str) -> list[float]:
         """The calls of a caller within the last minute."""
@@ -212,7 +217,7 @@ class Calls(RuleBasedStateMachine):
         more = {"expires_at": datetime.fromtimestamp(until, UTC).isoformat()} if ends else {}
         about = {"agent_id": who, "server_id": "obedient", "tool_name": tool}
         self.does(self.twins.orders("mgp/access/grant", permission=word, **about, **more))
-        self.granted[who, tool] = word, until if ends else 1e12
+        self.granted[who, tool] = word, until if ends else 1e12, self.said_of(tool)
 
     @precondition(lambda self: self.granted)
     @rule(at=st.integers(0, 7))
