@@ -81,7 +81,7 @@ class Calls(RuleBasedStateMachine):
         if self.barred:
             return "permission_denied"
         if self.asks and tool == "other":
-            return "approval_required"
+            return "permission_deferred"
         return text.replace("Nightjar", "[REDACTED:ID]") if self.redacts else text
 
     def may(self, who: str, tool: str) -> bool:
@@ -98,11 +98,19 @@ class Calls(RuleBasedStateMachine):
         self.made[who] = [one for one in self.made[who] if self.clock.now - one < 60.0]
         return self.made[who]
 
+    def is_expected(self, said: str, wanted: str) -> bool:
+        """Of one caller not many calls may wait for the operator."""
+        return said == wanted or (said, wanted) == ("resource_exhausted", "permission_deferred")
+
     def counts(self, who: str, said: str) -> None:
         if said not in ("draining", "rate_limited"):
             self.made[who].append(self.clock.now)
 
     # -- calls
+
+    def text(self) -> str:
+        """One that nobody has said before: a call that was asked about is not to be made again."""
+        return str(self.count)
 
     def message(self, tool: str, text: str, how: str = "plain") -> dict[str, Any]:
         self.count += 1
@@ -127,12 +135,13 @@ class Calls(RuleBasedStateMachine):
             wanted = self.expected(who, tool, text)
             said = self.said(who, self.message(tool, text))
             self.counts(who, said)
-            assert said == wanted
+            assert self.is_expected(said, wanted), (said, wanted)
 
     @rule(tool=_TOOLS)
     def calls_of_all_at_once(self, tool: str) -> None:
-        message = self.message(tool, "so")
-        wanted = {who: self.expected(who, tool, "so") for who in CALLERS}
+        text = self.text()
+        message = self.message(tool, text)
+        wanted = {who: self.expected(who, tool, text) for who in CALLERS}
 
         async def asked(gateway: Gateway) -> dict[str, Any]:
             for caller in gateway.callers.values():
@@ -144,16 +153,17 @@ class Calls(RuleBasedStateMachine):
         said = self.does(self.twins.agree(asked))
         for who, one in said.items():
             self.counts(who, one)
-        assert said == wanted
+            assert self.is_expected(one, wanted[who]), (one, wanted[who])
 
     @rule(who=_WHO, tool=_TOOLS, how=st.sampled_from(["late", "error", "failed", "log", "long"]))
     def is_answered_otherwise(self, who: str, tool: str, how: str) -> None:
-        wanted = self.expected(who, tool, "so")
-        if how == "long" and wanted == "so":
-            wanted = "so" * 40_000
-        said = self.said(who, self.message(tool, "so", how))
+        text = self.text()
+        wanted = self.expected(who, tool, text)
+        if how == "long" and wanted == text:
+            wanted = text * 40_000
+        said = self.said(who, self.message(tool, text, how))
         self.counts(who, said)
-        assert said == wanted
+        assert self.is_expected(said, wanted), (said, wanted)
 
     @rule(who=_WHO, tool=_TOOLS)
     def says_what_does_not_fit(self, who: str, tool: str) -> None:
@@ -322,7 +332,7 @@ class Calls(RuleBasedStateMachine):
     def the_record_cannot_be_written(self, who: str, tool: str, fault: str) -> None:
         """Before a call, or while it runs: nothing is answered that is not recorded."""
         wanted = self.expected(who, tool, "so")
-        first, second = self.message(tool, "so", "late"), self.message(tool, "so")
+        first, second = self.message(tool, "so", "late"), self.message(tool, self.text())
 
         async def asked(gateway: Gateway) -> list[str]:
             caller, audit = gateway.callers[who], gateway.gateway.audit
@@ -347,7 +357,6 @@ class Calls(RuleBasedStateMachine):
             self.counts(who, one)
         assert said[1] == "audit_unavailable"
         assert said[0] != "so" or fault == "barred"
-        self.faulty = True
 
     @precondition(
         lambda self: self.free() and self.restarts < _RESTARTS and not (self.barred or self.limited)
