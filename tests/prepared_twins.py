@@ -28,7 +28,8 @@ CALLERS = {"anna": "2025-06-18", "ben": "2025-11-25", "carl": MODERN, "dora": "2
 """Who calls, and what he speaks."""
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "access_control", "lifecycle"]}}
 _IDS = Pattern(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|term:[0-9a-f]{6}"
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}"
+    r"|term:[0-9a-f]{6}|ap_[0-9a-f]{16}"
 )
 _OWN = frozenset({"id", "time", "trace_id", "call", "session", "hash", "prev", "seq"})
 _OF_A_RUN = frozenset({"duration_ms", "session", "trace_id", "pid", "path", "approval", "key"})
