@@ -320,6 +320,7 @@ class Calls(RuleBasedStateMachine):
             known.clear()
             if barred:
                 known["obedient"] = Refusal("permission_denied", "barred")
+            one.gateway.supervisor.catalogue.changed()
         self.barred = barred
 
     @rule(who=_WHO, tool=_TOOLS)
