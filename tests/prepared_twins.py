@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -253,30 +253,25 @@ class Twins:
 @asynccontextmanager
 async def twins(folder: Path, mode: Mode = "on", **tables: Any) -> AsyncIterator[Twins]:
     """Two that serve. The first does with prepared calls as `mode` says, from the first call of a kind on."""
-    made = []
-    folders = folder / "one", folder / "two"  # of equal length, since answers name them
-    for each in folders:
-        each.mkdir()
-    with mock.patch.object(PreparedCalls, "after", 1):
-        with mock.patch.object(PreparedCalls, "mode", mode):
-            one = prepared_house(folders[0], **tables)
-            made.append(Gateway(await one.__aenter__(), folders[0]))
-        with mock.patch.object(PreparedCalls, "mode", "off"):
-            other = prepared_house(folders[1], **tables)
-            made.append(Gateway(await other.__aenter__(), folders[1]))
-        made[0].house.prepared.mode, made[1].house.prepared.mode = mode, "off"
-        try:
-            found = Twins(*made)
-            await found.each(lambda gateway: gateway.operates())
-            for name in CALLERS:
-                await found.each(lambda gateway, name=name: gateway.arrives(name))
-            yield found
-        finally:
-            for each in made:
-                for caller in (*each.callers.values(), each.operator):
-                    caller.close()
-            await other.__aexit__(None, None, None)
-            await one.__aexit__(None, None, None)
+    modes: tuple[tuple[str, Mode], ...] = ("one", mode), ("two", "off")
+    made: list[Gateway] = []
+    async with AsyncExitStack() as stack:
+        for name, how in modes:  # names of equal length, since answers name the folders
+            place = folder / name
+            place.mkdir()
+            after = mock.patch.object(PreparedCalls, "after", 1)
+            with after, mock.patch.object(PreparedCalls, "mode", how):
+                house = await stack.enter_async_context(prepared_house(place, **tables))
+            house.prepared.mode, house.prepared.after = how, 1
+            made.append(Gateway(house, place))
+        for one in made:
+            await one.operates()
+            for who in CALLERS:
+                await one.arrives(who)
+        yield Twins(*made)
+        for one in made:
+            for caller in (*one.callers.values(), one.operator):
+                caller.close()
 
 
 def full(gateway: Gateway) -> Callable[[], None]:

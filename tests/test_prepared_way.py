@@ -103,6 +103,36 @@ async def test_what_a_prepared_call_is_sent_by_is_looked_at_with_each(
         client.close()
 
 
+async def test_a_session_that_nobody_owns_any_more_is_asked_about_with_each_call(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        del house.gateway._owners[client.session]
+        assert await house.served(client, TELL, "so") == ("session_unknown", False)
+        client.close()
+
+
+async def test_what_a_validator_objects_to_is_refused_by_the_walk(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path, **EVERYTHING) as house:
+        client = await house.client()
+        await house.warm(client)
+        said, prepared = await house.served(client, TELL, "../above")
+        assert (said, prepared) == ("validation_blocked", False)
+        client.close()
+
+
+async def test_a_result_that_leads_to_a_resource_is_not_passed_on_as_it_is(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        link = b'{"content":[{"type":"resource_link","uri":"notes://a","name":"a"}]}'
+        assert not _made(house).is_plain(link)
+        assert _made(house).is_plain(b'{"content":[{"type":"text","text":"notes"}]}')
+        client.close()
+
+
 async def test_all_that_is_looked_at_stands_in_the_table_of_mutants(tmp_path: Path) -> None:
     async with prepared_house(tmp_path, **EVERYTHING) as house:
         _, key = house.gateway.callers.create("ada", by="test")
