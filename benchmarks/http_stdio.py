@@ -1,7 +1,7 @@
 """HTTP in front, a stdio server behind: the way most tools are reached.
 
 The same stdio echo server stands behind the gateway, FastMCP's proxy, mcp-proxy and mcp-hub; the official
-SDK's server answers alone. mcp-hub is called at its REST interface (`peers/mcp_hub`), which costs it less than MCP. Headline figures are those of clients that speak 2025-11-25, each with a
+SDK's server answers alone. mcp-hub is called at its REST interface (`peers/mcp_hub`). Headline figures are those of clients that speak 2025-11-25, each with a
 session of its own, and of a server that speaks 2025-11-25; the other rows say what the new era and
 the translation between the two cost. CPU a call is that of the gateway's process.
 """

@@ -1,8 +1,8 @@
 """mcp-hub, an aggregator of MCP servers for Node: how it is started, and what a call of it looks like.
 
 To MCP clients it speaks HTTP+SSE of 2024-11-05 alone, where each answer is an event on a second connection. The calls here go to its
-REST interface (`POST /api/servers/tools`), which leads to the same servers: one request, one answer, no session and no JSON-RPC, less work for it than
-a client of MCP makes. It looks for a public catalogue when it starts; here it finds one that is fresh, with nothing in it.
+REST interface (`POST /api/servers/tools`), which leads to the same servers: one request, one answer. Loaded by turns on a busy machine the two cost it
+about the same (320 to 480 us of CPU a call over SSE, 350 to 760 over REST). It looks for a public catalogue when it starts; here it finds one that is fresh, with nothing in it.
 """
 
 from __future__ import annotations
