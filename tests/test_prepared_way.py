@@ -123,6 +123,17 @@ async def test_what_a_validator_objects_to_is_refused_by_the_walk(tmp_path: Path
         client.close()
 
 
+async def test_what_nobody_sees_leaves_the_arguments_of_a_call_like_many_others(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path, redaction={"hidden": "remove"}) as house:
+        client = await house.client()
+        said = [await client.text(TELL, f"{at}") for at in range(6)]
+        assert said == [f"{at}" for at in range(6)]
+        assert await house.served(client, TELL, "so\u200b") == ("so", False)
+        client.close()
+
+
 async def test_a_result_that_leads_to_a_resource_is_not_passed_on_as_it_is(tmp_path: Path) -> None:
     async with prepared_house(tmp_path) as house:
         client = await house.client()
