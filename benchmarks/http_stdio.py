@@ -1,7 +1,7 @@
 """HTTP in front, a stdio server behind: the way most tools are reached.
 
-The same stdio echo server stands behind the gateway, FastMCP's proxy and mcp-proxy; the official
-SDK's server answers alone. Headline figures are those of clients that speak 2025-11-25, each with a
+The same stdio echo server stands behind the gateway, FastMCP's proxy, mcp-proxy and mcp-hub; the official
+SDK's server answers alone. mcp-hub is called at its REST interface (`peers/mcp_hub`). Headline figures are those of clients that speak 2025-11-25, each with a
 session of its own, and of a server that speaks 2025-11-25; the other rows say what the new era and
 the translation between the two cost. CPU a call is that of the gateway's process.
 """
@@ -22,6 +22,7 @@ from benchmarks.commands import (
 )
 from benchmarks.gateway import Upstream, gateway
 from benchmarks.measure import Loader, Sample, System, as_system, measure
+from benchmarks.peers.mcp_hub import as_hub, mcp_hub
 from benchmarks.rows import Options, Row, main
 
 __all__ = ["run"]
@@ -38,6 +39,7 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     ours = stack.enter_context(gateway(folder, upstreams))
     sdk = stack.enter_context(sdk_server(folder))
     peer_server = echo_stdio("--era", "both")  # a proxy that mirrors its client may choose
+    before_2025_11 = echo_stdio("--era", "legacy", "--revision", "2025-06-18")
     systems = [
         as_system(stack.enter_context(raw_responder(folder)), bare=True),
         as_system(stack.enter_context(echo_http(folder))),
@@ -47,6 +49,7 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
         System("sdk modern", sdk.url, sdk.pid, "modern"),
         as_system(stack.enter_context(fastmcp_proxy(folder, peer_server))),
         as_system(stack.enter_context(mcp_proxy(folder, peer_server))),
+        as_hub(stack.enter_context(mcp_hub(folder, before_2025_11))),
     ]
     got = measure(loader, systems, CLIENTS, options.rounds, options.seconds)
     yield from _rates(got, loader.kind)
@@ -99,6 +102,7 @@ def _targets(got: Samples) -> Iterator[Row]:
         ("sdk", "sdk legacy", "official SDK, alone", 10.0),
         ("fastmcp", "fastmcp", "FastMCP proxy", 25.0),
         ("mcp_proxy", "mcp_proxy", "mcp-proxy", None),
+        ("mcp_hub", "mcp_hub", "mcp-hub, its REST interface", 6.0),
     )
     for short, key, name, goal in peers:
         peer = got[key, 16]

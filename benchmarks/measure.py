@@ -39,10 +39,15 @@ class System:
     tool: str = "echo"
     bare: bool = False
     """It understands nothing: no hello, no list."""
+    spelled: bytes = b""
+    """A call as it is posted to what takes no JSON-RPC: no hello, no list."""
     sessions: list[Session] = field(default_factory=list)
 
     def requests(self, count: int) -> list[bytes]:
         """A tool call for each of `count` clients; each has a session of its own."""
+        if self.spelled:
+            self.sessions = [Session(self.url)]
+            return [self.spelled] * count
         missing = count - len(self.sessions)
         if self.bare:
             self.sessions += [Session(self.url) for _ in range(missing)]

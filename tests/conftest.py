@@ -36,7 +36,7 @@ from gatewright.secret_scanning import HELD
 from tests.cli.fixtures import endpoint, shell
 from tests.connections import Connections
 from tests.gathered_rows import gathered, rows_of
-from tests.preloaded import switch
+from tests.prepared_run import PreparedRun
 
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS", "endpoint", "shell"]
 
@@ -149,7 +149,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare the two lists that the end of the run reads, and collect tests without looking for garbage."""
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         gc.disable()  # until `pytest_collection_finish`, which the process that has others work does not come to
-    switch()
+    if os.environ.get("PREPARED_CALLS"):
+        config.pluginmanager.register(PreparedRun(), "gatewright-prepared-run")
     config.stash[_left_out] = {}
     config.stash[_not_run] = []
     config.pluginmanager.register(_NothingSkipped(config), "gatewright-nothing-skipped")

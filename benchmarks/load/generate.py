@@ -42,6 +42,7 @@ class Reply(msgspec.Struct):
     """A JSON-RPC answer."""
 
     id: int | str | None = None
+    """None also where it answers no request of JSON-RPC."""
     result: Result | None = None
     error: msgspec.Raw | None = None
 
@@ -49,16 +50,16 @@ class Reply(msgspec.Struct):
 _decode = msgspec.json.Decoder(Reply).decode
 
 
-def right(body: bytes, number: int) -> bool:
-    """Whether a body (JSON, or an event stream with JSON in its `data:` lines) answers the call."""
+def right(body: bytes, number: int, named: bool = True) -> bool:
+    """Whether a body (JSON, or an event stream with JSON in its `data:` lines) answers the call; `named`: by its id."""
     if not body.startswith(b"{"):
         lines = [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
-        return any(right(line.strip(), number) for line in lines if line.strip())
+        return any(right(line.strip(), number, named) for line in lines if line.strip())
     try:
         reply = _decode(body)
     except msgspec.MsgspecError:
         return False
-    if reply.id != number or reply.error is not None or reply.result is None:
+    if reply.id != (number if named else None) or reply.error is not None or reply.result is None:
         return False
     texts = [block.text for block in reply.result.content]
     return not reply.result.is_error and texts == [f"hello {number}"]
@@ -78,11 +79,13 @@ class Load:
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._busy = busy
 
-    def answer(self, sent: float, number: int, status: bytes, body: bytes) -> bool:
+    def answer(
+        self, sent: float, number: int, status: bytes, body: bytes, named: bool = True
+    ) -> bool:
         """Note one answer; True while there should be another request."""
         at = time.monotonic()
         self.answered += 1
-        if status != b"200" or not right(body, number):
+        if status != b"200" or not right(body, number, named):
             self.errors += 1
             self.first_error = self.first_error or f"call {number}: {status!r} {body[:250]!r}"
         if self.start <= at <= self.stop:
@@ -122,6 +125,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, request: bytes, load: Load) -> None:
         self._parts = request.split(PLACE)
+        self._named = b'"id":' + PLACE in request  # what is no JSON-RPC has no id
         self._load = load
         self._held = b""
         self._number = 0
@@ -148,7 +152,7 @@ class Connection(asyncio.Protocol):
         if body is None:
             return
         self._held = b""
-        if self._load.answer(self._sent, self._number, held[9:12], body):
+        if self._load.answer(self._sent, self._number, held[9:12], body, self._named):
             self._next()
 
     def _next(self) -> None:

@@ -73,9 +73,9 @@ def _tool(name: str) -> dict[str, Any]:
 
 class Echo:
     """Answers for one server. `era` is what it speaks: "legacy", "modern" or "both"; `tools` is how
-    many tools its list has in all, at least two."""
+    many tools its list has in all, at least two; `revision` is what it says to clients of the legacy era."""
 
-    def __init__(self, era: str = "both", tools: int = 2) -> None:
+    def __init__(self, era: str = "both", tools: int = 2, revision: str = LEGACY) -> None:
         self._legacy = era != "modern"
         self._modern = era != "legacy"
         self._decode = msgspec.json.Decoder(Request).decode
@@ -86,7 +86,7 @@ class Echo:
         about = {"capabilities": {"tools": {}}, "instructions": "Echoes."}
         info = {"name": "benchmark-echo", "version": "1"}
         self._legacy_results = {
-            "initialize": self._encode({"protocolVersion": LEGACY, "serverInfo": info} | about),
+            "initialize": self._encode({"protocolVersion": revision, "serverInfo": info} | about),
             "tools/list": self._encode(listed),
             "ping": b"{}",
         }

@@ -4,7 +4,7 @@ It reads whatever the pipe holds, answers every line of it, and writes all those
 one read and one write a batch, however many calls wait. No event loop; `sleep` uses the timeout of
 `select`, which is touched only while something sleeps.
 
-    python benchmarks/servers/echo_stdio.py [--era both|legacy|modern] [--tools N]
+    python benchmarks/servers/echo_stdio.py [--era both|legacy|modern] [--tools N] [--revision 2025-06-18]
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 if __package__ in {None, ""}:  # started as a file, as a gateway starts its children
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.servers.echo import Echo, Later
+from benchmarks.servers.echo import LEGACY, Echo, Later
 
 __all__ = ["main", "serve"]
 
@@ -80,8 +80,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="echo over stdio")
     parser.add_argument("--era", choices=("both", "legacy", "modern"), default="both")
     parser.add_argument("--tools", type=int, default=2)
+    parser.add_argument("--revision", default=LEGACY, help="of the legacy era")
     options = parser.parse_args(arguments)
-    serve(Echo(options.era, options.tools))
+    serve(Echo(options.era, options.tools, options.revision))
 
 
 if __name__ == "__main__":

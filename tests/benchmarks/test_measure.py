@@ -60,6 +60,13 @@ def test_answers_are_right_only_with_their_own_id_and_text() -> None:
     assert not right(body[:-1], 7)
 
 
+def test_an_answer_to_what_is_no_json_rpc_has_no_id() -> None:
+    body = b'{"result":{"content":[{"type":"text","text":"hello 7"}]},"timestamp":"t"}'
+    assert right(body, 7, named=False)
+    assert not right(body, 7)
+    assert not right(body, 8, named=False)
+
+
 def test_a_program_ends_with_its_block(tmp_path: Path) -> None:
     with raw_responder(tmp_path) as raw:
         os.kill(raw.pid, 0)

@@ -34,7 +34,16 @@ KINDS = {
     "load": ("behaviour/test_faults_crowds.py", "behaviour/test_two_sided.py"),
 }
 """Some files of each kind; there are more."""
-STEPS = ("test", "peers", "peer-tests", "browser", "check", "conformance", "conformance-sdk")
+STEPS = (
+    "test",
+    "walked",
+    "peers",
+    "peer-tests",
+    "browser",
+    "check",
+    "conformance",
+    "conformance-sdk",
+)
 """What every run does, in this order."""
 _SAYS = """#!/bin/sh
 echo "$0 $*" >>"$CALLS"
@@ -43,7 +52,8 @@ echo "3 passed in 1.00s"
 """
 _FAILS = {
     "": "nothing",
-    "test": "make test",
+    "test": "make test TESTS=-m",
+    "walked": "make test TESTS=tests/behaviour",
     "peers": "make peers",
     "peer-tests": "pytest -m peers",
     "browser": "pytest tests/console/browser",
@@ -90,7 +100,7 @@ def test_a_run_of_ci_goes_through_every_step_and_says_how_pytest_closed(tmp_path
     assert status == 0, said
     begun = [line.split()[1].rstrip(":") for line in said.splitlines() if line.startswith("=== ")]
     assert tuple(dict.fromkeys(one for one in begun if one in STEPS)) == STEPS
-    for name in ("test", "peer-tests", "browser"):
+    for name in ("test", "walked", "peer-tests", "browser"):
         assert f"{name}: 3 passed in 1.00s" in said
     assert said.splitlines()[-1].startswith("ci: ok")
     for name, words in _FAILS.items():

@@ -1,0 +1,163 @@
+"""Nothing outlives the way to its server that a prepared call takes, nor that nobody listens; and each thing that is looked at stands in the table of mutants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.standing import BLIND
+from gatewright.events.channels import STARTED
+from gatewright.prepared import Prepared
+from tests.prepared_blind import blind, names_of
+from tests.prepared_house import PreparedHouse, prepared_house
+
+TELL = "obedient__tell"
+EVERYTHING: dict[str, Any] = {
+    "redaction": {"terms": ["Nightjar"]},
+    "of_tools": {"tell": {"validator": "paths", "validator_args": ["/text"]}},
+}
+
+
+def _made(house: PreparedHouse) -> Prepared:
+    (made,) = house.prepared.known.values()
+    found: Prepared = made
+    return found
+
+
+def _server(house: PreparedHouse) -> Any:
+    return house.gateway.supervisor.fleet.servers["obedient"]
+
+
+def _says_roots_late(house: PreparedHouse) -> None:
+    line: Any = _made(house).line
+    line._keeper.late = True
+
+
+def _is_to_be_woken(house: PreparedHouse) -> None:
+    _server(house).life.quiet = True
+
+
+def _is_connected_anew(house: PreparedHouse) -> None:
+    relisting = _server(house)._relisting
+    relisting.begins()
+    with relisting.ends():
+        pass
+
+
+def _is_listed_anew(house: PreparedHouse) -> None:
+    server = _server(house)
+    server.listing = server.listing.__copy__()
+
+
+def _takes_no_more(house: PreparedHouse) -> None:
+    _server(house)._lanes._closed = True
+
+
+def _has_another_connection(house: PreparedHouse) -> None:
+    """It is not there for a moment."""
+    line: Any = _made(house).line
+    line._keeper.link = None
+
+
+def _has_a_connection_that_leaves(house: PreparedHouse) -> None:
+    line: Any = _made(house).line
+    line._link.open = False
+
+
+def _is_listened_to(house: PreparedHouse) -> None:
+    """Somebody wants to hear of calls that start."""
+    for around in house.gateway._around:
+        for hook in around.hooks.stands:
+            every = getattr(getattr(hook, "__self__", None), "every", None)
+            if every is not None:
+                every._matching[STARTED] = [object()]
+
+
+CHANGES: dict[str, Callable[[PreparedHouse], object]] = {
+    "Reconnector.late": _says_roots_late,
+    "ServerLife.quiet": _is_to_be_woken,
+    "Relisting.count": _is_connected_anew,
+    "Server.listing": _is_listed_anew,
+    "SessionAffinity._closed": _takes_no_more,
+    "Reconnector.link": _has_another_connection,
+    "PipeLink.open": _has_a_connection_that_leaves,
+    "EventMethods.stands": _is_listened_to,
+}
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+async def test_what_a_prepared_call_is_sent_by_is_looked_at_with_each(
+    tmp_path: Path, name: str
+) -> None:
+    """Each by itself: whoever did not look at it would go by what was."""
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        made = _made(house)
+        assert made.holds()
+        CHANGES[name](house)
+        assert not made.holds()
+        client.close()
+
+
+async def test_a_session_that_nobody_owns_any_more_is_asked_about_with_each_call(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        del house.gateway._owners[client.session]
+        assert await house.served(client, TELL, "so") == ("session_unknown", False)
+        client.close()
+
+
+async def test_what_a_validator_objects_to_is_refused_by_the_walk(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path, **EVERYTHING) as house:
+        client = await house.client()
+        await house.warm(client)
+        said, prepared = await house.served(client, TELL, "../above")
+        assert (said, prepared) == ("validation_blocked", False)
+        client.close()
+
+
+async def test_what_nobody_sees_leaves_the_arguments_of_a_call_like_many_others(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path, redaction={"hidden": "remove"}) as house:
+        client = await house.client()
+        said = [await client.text(TELL, f"{at}") for at in range(6)]
+        assert said == [f"{at}" for at in range(6)]
+        assert await house.served(client, TELL, "so\u200b") == ("so", False)
+        client.close()
+
+
+async def test_a_result_that_leads_to_a_resource_is_not_passed_on_as_it_is(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        link = b'{"content":[{"type":"resource_link","uri":"notes://a","name":"a"}]}'
+        assert not _made(house).is_plain(link)
+        assert _made(house).is_plain(b'{"content":[{"type":"text","text":"notes"}]}')
+        client.close()
+
+
+async def test_all_that_is_looked_at_stands_in_the_table_of_mutants(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path, **EVERYTHING) as house:
+        _, key = house.gateway.callers.create("ada", by="test")
+        client = await house.client(key)
+        await house.warm(client)
+        known = {one.name for one in BLIND}
+        assert set(names_of(_made(house))) <= known
+        client.close()
+
+
+async def test_a_mutant_does_not_look(tmp_path: Path) -> None:
+    with blind("Layer.changes"):
+        async with prepared_house(tmp_path) as house:
+            client = await house.client()
+            await house.warm(client)
+            assert "Layer.changes" not in names_of(_made(house))
+            client.close()
