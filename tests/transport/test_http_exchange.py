@@ -6,12 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from uvicorn.config import Config
 
 from gatewright.transport import http_exchange
-from gatewright.transport.base import Limits
 from gatewright.transport.http_exchange import ENOUGH
-from gatewright.transport.http_serving import Serving
 from tests.transport.asgi import answer, echo
 from tests.transport.collecting import within
 from tests.transport.raw_http import GET, HEAD, OLD, connected, heard
@@ -353,12 +350,3 @@ async def test_no_task_is_left_of_requests_that_are_over() -> None:
             client.say(GET)
             assert await client.hear() == (200, b"")
         assert len(asyncio.all_tasks()) <= before + 1
-
-
-async def test_what_connections_have_together_tells_the_time_in_two_ways() -> None:
-    config = Config(echo, interface="asgi3", proxy_headers=False, log_config=None)
-    config.load()
-    serving = Serving(config, Limits(), lambda: None)
-    (name, now) = serving.default_headers[0]
-    assert serving.date == name + b": " + now + b"\r\n"
-    assert serving.app is echo

@@ -1,9 +1,8 @@
 """HTTP/1.1 server connection: parses requests, runs the application for each in order, enforces timeouts, upgrades to WebSocket.
 
-httptools parses and calls back; each request becomes an `Exchange`, which runs the application in a task of its own.
-Requests that come before the last one was answered wait in line, and nothing more is read meanwhile. What the client
-did wrong is answered with a status where an answer can still be understood, and with a closed connection where not;
-neither is worth a line in the log, because a stranger decides how many lines that would be.
+httptools parses and calls back; each request becomes an `Exchange`, which runs the application in a task of its own. Requests that come before
+the last one was answered wait in line, and nothing more is read meanwhile. What the client did wrong is answered with a status where an answer
+can still be understood, and with a closed connection where not; neither is logged, because a stranger decides how many lines that would be.
 
 At most one thing is awaited of a client at a time: a header block begun must end (`header_timeout_s`), a body begun
 must end (`body_timeout_s`), the next request must come (`keep_alive_s`), and what was answered before it ended may
