@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from gatewright.access.grants import Grant
-from gatewright.prepared import Prepared
+from gatewright.call import Client
+from gatewright.kernel import Hooks
+from gatewright.prepared import Prepared, PreparedCalls
 from tests.prepared_house import PreparedHouse, RawClient, prepared_house, settings_of, told
 
 TELL = "obedient__tell"
@@ -324,3 +326,24 @@ async def test_how_many_are_kept_is_bounded(
         assert 1 <= len(kept) <= 2
         for client in clients:
             client.close()
+
+
+def test_what_was_walked_of_one_client_counts_for_no_other() -> None:
+    """Another one may be made in the very place in which the first one was."""
+    kept = PreparedCalls(Any, set(), lambda call: None, Hooks())  # type: ignore[arg-type]
+    for _ in range(50):
+        before = kept.of(Client("2026-07-28"))
+        assert kept.walked(before, "t", 1000) == 1000
+        del before
+        assert kept.walked(kept.of(Client("2026-07-28")), "t", 1) == 1
+
+
+def test_of_how_many_names_it_is_counted_is_bounded_for_each_client() -> None:
+    kept = PreparedCalls(Any, set(), lambda call: None, Hooks())  # type: ignore[arg-type]
+    one, other = kept.of(Client("2026-07-28")), kept.of(Client("2026-07-28"))
+    kept.walked(other, "t", 7)
+    for at in range(5000):
+        kept.walked(one, f"t{at}", 1)
+    assert len(one.tried) < 200
+    assert kept.walked(one, "t4999", 1) == 2
+    assert kept.walked(other, "t", 1) == 8

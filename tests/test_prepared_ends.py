@@ -16,6 +16,7 @@ from gatewright.call import Answer
 from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.protocol.mcp_server import Cancelled
 from gatewright.mcp.server.served_request import ServedRequest
+from gatewright.secret_scanning.chunks import CHUNK
 from gatewright.standing import NOTHING
 from tests.prepared_house import PreparedHouse, RawClient, prepared_house, settings_of, told
 
@@ -235,6 +236,22 @@ async def test_only_what_concerns_a_call_makes_an_ordinary_one_of_it(tmp_path: P
         clean(house)
         client.close()
         other.close()
+
+
+async def test_a_chunk_makes_an_ordinary_call_of_its_own(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        going = await on_its_way(house, client)
+        link = going.prepared.line._link
+        chunk = {"request_id": going.ident, "index": 0, "content": {"type": "text", "text": "so"}}
+        for _ in range(2):
+            link._notes.take(CHUNK, dict(chunk), None)
+        assert going.done
+        assert link._pending[going.ident].heard
+        going.cancel()
+        await client.receive()
+        clean(house)
+        client.close()
 
 
 async def test_a_log_line_of_the_only_call_reaches_its_caller(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from gatewright.access.grants import Grant
 from gatewright.call import Refusal
 from gatewright.secret_scanning import HELD
+from tests.gate_parts import a_call
 from tests.prepared_house import PreparedHouse, RawClient, prepared_house, settings_of
 
 TELL = "obedient__tell"
@@ -184,6 +185,28 @@ async def test_what_is_prepared_goes_with_its_session_or_its_connection(tmp_path
             while house.prepared.known:
                 await asyncio.sleep(0.001)
         ada.close()
+
+
+async def test_what_somebody_waits_for_leaves_the_calls_of_all_others_prepared(
+    tmp_path: Path,
+) -> None:
+    """It stays known until it would have ended, and longer where its caller never comes again."""
+    limits = {"calls": {"caller": {"per_minute": 100}, "tool": {"per_minute": 100}}}
+    async with prepared_house(tmp_path, limits=limits) as house:
+        made = [house.gateway.callers.create(name, by="test") for name in ("ada", "bob")]
+        ada, bob = [await house.client(secret) for _, secret in made]
+        await house.warm(ada)
+        await house.warm(bob)
+        gates: Any = house.gateway.kernel.policy.gates
+        looks = next(one for one in gates if one.name == "rate")._looks
+        (hers,) = (one for one in house.prepared.known.values() if one.caller.id == "ada")
+        asks = a_call(caller=hers.caller, facts={})
+        with looks.held(asks, "ap_1", 60.0):
+            pass
+        assert await house.served(bob, TELL, "so") == ("so", True)
+        assert await house.served(ada, TELL, "so") == ("so", False)
+        ada.close()
+        bob.close()
 
 
 def _asking() -> dict[str, Any]:

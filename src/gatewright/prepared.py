@@ -35,6 +35,8 @@ _ODD = 8
 _RESTS = 16
 """After so many walked calls it is tried once more, then after twice as many."""
 _NAME_CHARS = 256
+_NAMES = 128
+"""Of so many names it is remembered for one client how many calls were walked; beyond that the one goes that was called least lately."""
 _PLAIN = frozenset(("name", "arguments"))
 
 Mode = Literal["off", "on", "shadowed"]
@@ -114,11 +116,13 @@ class _Word(NamedTuple):
 class OfClient:
     """The prepared calls of one client, by the names under which it calls tools. Whoever serves the client has it, and nobody else."""
 
-    __slots__ = ("__weakref__", "by_name", "client")
+    __slots__ = ("__weakref__", "by_name", "client", "tried")
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.by_name: dict[str, Prepared] = {}
+        self.tried: dict[str, int] = {}
+        """How many calls of a name were walked, since something was different the last time."""
 
 
 class Prepared:
@@ -309,8 +313,6 @@ class PreparedCalls:
         """By their clients' identities."""
         self._recorder = recorder
         self._hooks: Sequence[Callable[[Call], Standing | None]] = hooks.stands
-        self._tried: dict[tuple[int, str], int] = {}
-        """How many calls of a kind were walked, since something was different the last time."""
 
     def of(self, client: Client) -> OfClient:
         """What is prepared for this client from now on, as long as somebody has that."""
@@ -330,17 +332,18 @@ class PreparedCalls:
         """Forget all: another configuration holds."""
         for one in list(self.known.values()):
             one.forget()
-        self._tried.clear()
+        for of in list(self._clients.values()):
+            of.tried.clear()
 
-    def walked(self, of: OfClient, name: str, tried: int) -> int:
+    @staticmethod
+    def walked(of: OfClient, name: str, tried: int) -> int:
         """Count a call that was walked; with none, begin anew. How many those are."""
-        key = id(of), name
-        before = self._tried.pop(key, 0)
+        before = of.tried.pop(name, 0)
         if not tried:
             return 0
-        if len(self._tried) >= KEPT:
-            self._tried.clear()
-        self._tried[key] = found = max(before + 1, tried)
+        if len(of.tried) >= _NAMES:
+            del of.tried[next(iter(of.tried))]
+        of.tried[name] = found = max(before + 1, tried)
         return found
 
     def offer(self, policy: Policy, call: Call) -> None:

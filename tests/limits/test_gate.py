@@ -111,3 +111,19 @@ async def test_where_nothing_is_counted_its_word_is_that_it_says_nothing() -> No
     counted = rate.stands(a_call(door="ggen"))
     assert counted is not None
     assert counted.takes is not None
+
+
+async def test_what_waits_of_one_caller_holds_up_no_prepared_call_of_another() -> None:
+    now = [0.0]
+    looks = Polls(lambda: now[0])
+    rate = Rate(Meter([Rule("caller", Windows([Window(9, MINUTE)]))], lambda: 0), looks)
+    asks, other = (a_call(caller=Caller(name), facts={}) for name in "ab")
+    with looks.held(asks, "ap_1", 60.0):
+        pass
+    word = rate.stands(other)
+    assert word is not None
+    assert word.takes is not None
+    # Each of its own may be a look, until nothing waits any more.
+    assert [word.takes(one) for one in (other, asks)] == [True, False]
+    now[0] = 60.0
+    assert word.takes(asks)

@@ -94,3 +94,15 @@ async def test_where_nothing_is_counted_its_word_is_that_it_says_nothing() -> No
     counted = gate.stands(a_tool_call(a_tool("echo"), door="ggen"))
     assert counted is not None
     assert counted.takes is not None
+
+
+async def test_what_waits_of_one_caller_holds_up_no_prepared_call_of_another() -> None:
+    looks, callers = Polls(lambda: 0.0), Meter([], lambda: 0)
+    gate = ToolRate(Meter([_rule("tool", 9)], lambda: 0), callers, looks)
+    asks, other = (a_tool_call(a_tool("echo"), caller=Caller(name), facts={}) for name in "ab")
+    with looks.held(asks, "ap_1", 60.0):
+        pass
+    word = gate.stands(other)
+    assert word is not None
+    assert word.takes is not None
+    assert [word.takes(one) for one in (other, asks)] == [True, False]

@@ -50,7 +50,8 @@ class Rate:
         return Standing(takes=self._takes, gives_back=self._gives_back)
 
     def _takes(self, call: Call) -> bool:
-        if self._looks.waiting:  # it may be a look at something that waits
+        looks = self._looks
+        if looks.waiting and looks.awaited(call):
             return False
         caller = call.caller
         return self.meter.take(call.door, caller.who, caller.key_id) is None

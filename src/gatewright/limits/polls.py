@@ -79,6 +79,14 @@ class Polls:
         call.facts[LOOK] = one.id
         return True
 
+    def awaited(self, call: Call) -> bool:
+        """Whether anything of its caller waits still, at which the call may be a look (`free`)."""
+        mine = self.waiting.get((call.caller.kind, call.caller.id))
+        if not mine:
+            return False
+        now = self._clock()
+        return any(one.ends > now for one in mine.values())
+
     @contextmanager
     def held(self, call: Call, id: str, lasts_s: float) -> Iterator[bool]:
         """The call waits as the request `id`, for `lasts_s` seconds at most; whether it is the first that does."""

@@ -49,7 +49,8 @@ class ToolRate:
             return NOTHING
 
         def takes(call: Call) -> bool:
-            if self._looks.waiting:  # it may be a look at something that waits
+            looks = self._looks
+            if looks.waiting and looks.awaited(call):
                 return False
             return self.meter.take(call.door, target.server, target.name) is None
 

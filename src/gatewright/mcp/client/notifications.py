@@ -131,9 +131,10 @@ class Notes:
         if exchange is None or exchange.call is None or (stream and stream is not exchange):
             self._link.dropped += 1
             return
-        self._emit(exchange, method, params)
+        # A prepared call has no chunks yet: from now on it is an ordinary one, whose next chunk asks for the way.
+        ordinary = self._emit(exchange, method, params) is exchange
         # Those on a stream of their own come by `_notified`, each with more to read than to pass on.
-        if exchange.chunks is None and method == CHUNK and stream is None:
+        if ordinary and exchange.chunks is None and method == CHUNK and stream is None:
             exchange.chunks = found = chunk_way(exchange.back) or NOWHERE
             self.streams = self.streams or found is not NOWHERE
 
@@ -184,21 +185,25 @@ class Notes:
         else:
             self._callbacks.take(found, owner.ordinary())
 
-    def _emit(self, exchange: PendingRequest, method: str, params: dict[str, Any]) -> None:
+    def _emit(
+        self, exchange: PendingRequest, method: str, params: dict[str, Any]
+    ) -> PendingRequest | None:
+        """As which exchange the call was told; None where it was not."""
         call = exchange.call
         if call is None:
-            return
+            return None
         found = self._questions.related.inward(_unnumbered(params), call)
         if found is None:
             self._link.dropped += 1
-            return
+            return None
         exchange = exchange.ordinary()
         if exchange.back is None:
-            return
+            return None
         if method.startswith("notifications/mgp.") and found.get("request_id") == exchange.ident:
             found["request_id"] = call.id
         exchange.heard = True
         exchange.back.emit(Event(method, found))
+        return exchange
 
     def _belonging(
         self, method: str, params: dict[str, Any], stream: PendingRequest | None
