@@ -304,10 +304,10 @@ class PipeLink(Link):
     def message(self, data: bytes) -> None:
         """Take one whole message (`Receiver`). A child that is being stopped may still write: what it says would be taken for
         the words of the next one."""
-        if self._closing:
-            return
-        if self._notes.streams and self._notes.chunk(data):
+        if self._notes.streams and not self._closing and self._notes.chunk(data):
             self._garbage = 0
+            return
+        if self._closing:
             return
         found = jsonrpc.plain_response(data)
         exchange = None if found is None else self._pending.get(found.id)
