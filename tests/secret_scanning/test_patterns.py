@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.patterns import (
     REACH,
+    AnyOf,
     Next,
     OnLine,
     Pattern,
@@ -55,6 +56,24 @@ def test_bytes_that_are_no_text_are_searched_like_all_others() -> None:
 def test_several_patterns_tell_which_of_them_match() -> None:
     assert sorted(Several(["a+", "b", "c$"]).hits(b"xac")) == [0, 2]
     assert Several(["a"]).hits(b"x") == []
+
+
+def test_a_long_text_is_searched_pattern_by_pattern_however_plain_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Random words without digits are plain, and make one automaton of all patterns cost microseconds a byte."""
+    found, asked = AnyOf(["qq", "zz"]), list[int]()
+    together = found._together.hits
+
+    def counted(text: bytes) -> bool:
+        asked.append(len(text))
+        return together(text)
+
+    monkeypatch.setattr(found._together, "hits", counted)
+    for times in (1, 10, 200, 2000):
+        assert not found.hits_plain(b"a word " * times)
+        assert found.hits_plain(b"a word " * times + b"zz")
+    assert max(asked) < 100
 
 
 def test_either_joins_patterns_without_mixing_them() -> None:

@@ -187,8 +187,10 @@ class AnyOf:
         return any(pattern.hits(text) for pattern in self._patterns)
 
     def hits_plain(self, text: bytes) -> bool:
-        """The same of a text that `is_plain`."""
-        return self._together.hits(text)
+        """The same of a text that `is_plain`, or as plain: letters alone are random, too."""
+        if len(text) <= _SHORT:
+            return self._together.hits(text)
+        return any(pattern.hits(text) for pattern in self._patterns)
 
     def next(self, text: bytes) -> Callable[[int], Span]:
         """What says, of places in order, where the first match of any is from there on (`Next.after`)."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Target
+from gatewright.call import Answer, Target
 from gatewright.chunk_way import ChunkWay
+from gatewright.mcp.client.pipe_link import GARBAGE
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 from gatewright.mcp.wire.jsonrpc import Notification, parse
@@ -204,3 +205,20 @@ async def test_chunks_of_a_stream_go_straight_to_their_own_call_and_nobody_elses
         assert link.dropped == 4
         server.say(id=evil, result={"content": []})
         await within(calls[2])
+
+
+async def test_garbage_between_chunks_that_go_straight_is_forgiven_as_well() -> None:
+    reply = {"mgp": {"version": "0.2.0", "extensions": ["streaming"]}}
+    async with linked(face=Face(("streaming",)), capabilities=reply) as (link, server):
+        back = Straight()
+        call = start(link, back)
+        ident = (await server.next())["id"]
+        server.say(**chunk(ident, "first"))
+        for _ in range(3):
+            for _ in range(GARBAGE - 1):
+                server.write(b"garbage")
+            server.say(**chunk(ident, "more"))
+        server.say(id=ident, result={"content": []})
+        assert isinstance(await within(call), Answer)
+        assert back.texts == ["more"] * 3
+        assert link.open

@@ -1,7 +1,6 @@
 """`PipeLink`: client connection over a pipe shared by all calls (stdio, WebSocket, HTTP+SSE): handshake, answers, garbage and backlog limits.
 
-All calls share the pipe and none waits for another. Nothing on it says which call a server's own request or log line belongs
-to; `server_requests` and `notifications` have the rules for that.
+All calls share the pipe and none waits for another. `server_requests` and `notifications` find the call that a server's own message is about.
 """
 
 from __future__ import annotations
@@ -304,9 +303,11 @@ class PipeLink(Link):
     # -- in ------------------------------------------------------------------------------------------
 
     def message(self, data: bytes) -> None:
-        """Take one whole message (`Receiver`). A child that is being stopped may still write: what it says would be taken for
-        the words of the next one."""
-        if self._closing or (self._notes.streams and self._notes.chunk(data)):
+        """Take one whole message (`Receiver`), none of a child that is being stopped: it would be taken for one of the next child's."""
+        if self._notes.streams and not self._closing and self._notes.chunk(data):
+            self._garbage = 0
+            return
+        if self._closing:
             return
         found = jsonrpc.plain_response(data)
         exchange = None if found is None else self._pending.get(found.id)
