@@ -133,6 +133,23 @@ async def test_behind_a_long_step_others_have_several_turns_before_the_next_one(
     others.cancel()
 
 
+async def test_long_steps_of_whoever_comes_keep_nobody_in_line_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What has but one step begins at once. One caller after the other with such a step is no reason for yet another rest."""
+    monkeypatch.setattr(slices, "_REST_S", 0.0)
+    ticks = count()
+    in_line = asyncio.create_task(in_slices(steps(1), lambda: next(ticks) * 0.01))
+    newcomers: set[asyncio.Task[None]] = set()
+    while not in_line.done() and len(newcomers) < 200:
+        newcomers.add(
+            asyncio.create_task(in_one(lambda: None, lambda: next(ticks) * 0.01))
+        )
+        await asyncio.sleep(0)
+    assert in_line.done()
+    await asyncio.gather(*newcomers)
+
+
 async def test_work_that_is_given_up_keeps_nobody_from_a_turn() -> None:
     ticks = count()
     tasks = [

@@ -35,12 +35,12 @@ T = TypeVar("T")
 class _Share:
     """What sliced work has taken of the present turn of a loop, and what of it waits for a turn of its own, in order."""
 
-    __slots__ = ("_line", "_long", "_scheduled", "_spent")
+    __slots__ = ("_line", "_long", "_rested", "_scheduled", "_spent")
 
     def __init__(self) -> None:
         self._line: deque[Callable[[], bool]] = deque()
         self._spent = 0.0
-        self._long = self._scheduled = False
+        self._long = self._rested = self._scheduled = False
 
     @property
     def left(self) -> float:
@@ -66,11 +66,12 @@ class _Share:
     def _next(self) -> None:
         """A new turn has begun."""
         self._scheduled, self._spent = False, 0.0
-        if self._long and self._line:
-            self._long, self._scheduled = False, True
+        # One rest, and not another one: what began in it may have taken as long again, and so on for ever.
+        if self._long and self._line and not self._rested:
+            self._long, self._rested, self._scheduled = False, True, True
             asyncio.get_running_loop().call_later(_REST_S, self._next)
             return
-        self._long = False
+        self._long = self._rested = False
         try:
             while self._line and not self._line.popleft()():
                 pass
