@@ -142,12 +142,35 @@ async def test_long_steps_of_whoever_comes_keep_nobody_in_line_for_ever(
     in_line = asyncio.create_task(in_slices(steps(1), lambda: next(ticks) * 0.01))
     newcomers: set[asyncio.Task[None]] = set()
     while not in_line.done() and len(newcomers) < 200:
-        newcomers.add(
-            asyncio.create_task(in_one(lambda: None, lambda: next(ticks) * 0.01))
-        )
+        newcomers.add(asyncio.create_task(in_one(lambda: None, lambda: next(ticks) * 0.01)))
         await asyncio.sleep(0)
     assert in_line.done()
     await asyncio.gather(*newcomers)
+
+
+async def test_what_raises_has_had_its_share_of_the_turn() -> None:
+    """Texts that are refused take as long as others: twenty of them at a time are no more of a turn than one."""
+    time_s, turn = 0.0, 0
+    ended = Counter[int]()
+
+    def flawed() -> Generator[None, None, None]:
+        nonlocal time_s
+        time_s += 0.005
+        yield from ()
+        raise ValueError("a test")
+
+    async def refused(at_once: bool) -> None:
+        one = in_one(lambda: next(flawed()), lambda: time_s) if at_once else None
+        with pytest.raises(ValueError, match="a test"):
+            await (one or in_slices(flawed(), lambda: time_s))
+        ended[turn] += 1
+
+    tasks = [asyncio.create_task(refused(one == 0)) for one in range(20)]
+    while not all(task.done() for task in tasks):
+        turn += 1
+        await asyncio.sleep(0)
+    await asyncio.gather(*tasks)
+    assert max(ended.values()) == 1
 
 
 async def test_work_that_is_given_up_keeps_nobody_from_a_turn() -> None:

@@ -113,6 +113,9 @@ async def in_slices(
             share.spend(clock() - began)
             found: T = done.value
             return found
+        except BaseException:
+            share.spend(clock() - began)  # it has taken as long
+            raise
         share.spend(spent)
         most = 0.0
 
@@ -120,8 +123,10 @@ async def in_slices(
 async def in_one(step: Callable[[], T], clock: Callable[[], float] = time.perf_counter) -> T:
     """What one step comes to that may take as long as several slices: where it does, whoever asked goes on when others had their turns."""
     share, began = _share(), clock()
-    found = step()
-    share.spend(clock() - began)
+    try:
+        found = step()
+    finally:
+        share.spend(clock() - began)
     if share.left <= 0.0:
         await _turn(share)
     return found
