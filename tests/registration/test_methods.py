@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,23 @@ async def test_it_is_recorded_started_kept_and_ended(tmp_path: Path) -> None:
         assert KeptServers(one.state).servers == []
         assert one.fleet.kept.owner("dynamic.x") == ("operator", "root")
         assert one.events[-1][3]["reason"] == "done"
+
+
+async def test_the_record_proves_arguments_of_which_it_has_only_the_beginning(
+    tmp_path: Path,
+) -> None:
+    """Of one long word nothing else is recorded, and two that differ behind the beginning are two."""
+    said = list[Any]()
+    async with house(tmp_path) as one:
+        for last in "ab":
+            args = [str(SCRIPT), f"--folders={'/srv/data,' * 30}{last}"]
+            assert isinstance(await one.register(args=args), Answer)
+            details = one.events[-1][3]
+            said.append(details["args_sha256"])
+            expected = "".join(f"{arg}\0" for arg in args)
+            assert said[-1] == sha256(expected.encode()).hexdigest()
+            assert isinstance(await one.deregister(id="dynamic.x", reason="done"), Answer)
+    assert len(set(said)) == 2
 
 
 async def test_what_does_not_come_up_is_undone(tmp_path: Path) -> None:

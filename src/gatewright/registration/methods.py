@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from hashlib import sha256
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -53,7 +54,8 @@ REGISTERED, DEREGISTERED = (
     f"dev.gatewright.server.{what}" for what in ("registered", "deregistered")
 )
 _ARG_CHARS = 96
-"""Characters of each argument that are recorded: the record is looked through once more as a whole, in one step."""
+"""Characters of each argument that are recorded: the record is looked through once more as a whole, in one step. What all of them are, their
+digest proves."""
 _WAITING, _OF_ONE = 8, 2
 """So much of agents may wait for each other, and of one of them: each registration waits for its server."""
 
@@ -362,9 +364,15 @@ def _said(one: Registered, wanted: Wanted) -> Generator[None, None, dict[str, An
         "justification": shown(one.justification),
         "command": shown(one.command),
         "args": args,
+        # As of `printf '%s\0' ARGUMENTS | sha256sum`.
+        "args_sha256": sha256(_ended(one.args)).hexdigest(),
         "env": sorted(one.env),
         "trust_level": one.trust_level,
         "lifetime": one.lifetime,
         "permissions": list(one.permissions),
         "code_sha256": one.digest,
     }
+
+
+def _ended(args: tuple[str, ...]) -> bytes:
+    return "".join(f"{one}\0" for one in args).encode("utf-8", "surrogatepass")
