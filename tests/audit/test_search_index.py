@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.audit import offload
 from gatewright.audit.search_index import FACTS, SIZE, Block, Wanted
 
 _RECORDS = st.lists(
@@ -75,3 +76,19 @@ def test_a_full_block_is_found_by_a_value_that_all_have() -> None:
     assert block.fits(Wanted(facts={"agent": "x"})).bit_count() == SIZE // 2
     assert block.fits(Wanted(facts={"agent": "x", "rule": "y"})) == 0
     assert (block.last, block.ends) == (2 * SIZE - 1, 2 * SIZE - 1)
+
+
+def test_a_block_of_the_longest_names_is_handed_over_and_each_of_them_is_found() -> None:
+    """Whoever calls may name another tool with each call, of two thousand characters: the index goes past these."""
+    block = Block(0)
+    names = [f"{chr(0x10000) * 2040}{number}" for number in range(SIZE)]
+    others = ["x"] * SIZE
+    block.add(
+        range(SIZE), range(SIZE), [names if one in ("tool", "rule") else others for one in FACTS]
+    )
+    packed = block.packed()
+    assert len(packed) < offload._ANSWER_BYTES
+    assert Block.unpacked(packed).fits(Wanted(facts={"tool": names[7], "rule": names[7]})) == 1 << 7
+    (shown,) = block.among("tool", 1 << 7)
+    assert block.fits(Wanted(facts={"tool": shown[0]})) == 1 << 7
+    assert (len(shown[0]) < 256, shown[0][:20]) == (True, names[7][:20])

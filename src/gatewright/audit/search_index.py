@@ -10,22 +10,34 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 import msgspec
 
-__all__ = ["BITS", "FACTS", "SIZE", "Block", "Wanted"]
+__all__ = ["BITS", "FACTS", "SIZE", "Block", "Wanted", "indexed"]
 
 BITS = 12
 SIZE = 1 << BITS
 """So many are read in some hundredths of a second: a search that finds the index empty reads one block in any case."""
 FACTS = ("agent", "server", "tool", "kind", "outcome", "gate", "rule")
 """What a record can be found by, besides its time and its trace."""
+_LONGEST, _HEAD = 256, 128
+"""Characters of a value; of a longer one the beginning is in the index, and its digest: callers choose names of thousands, another one with each
+call, and a block of them would be more than one process hands over to another."""
 _SPARSE = SIZE >> 4
 """Up to so many numbers of two bytes are shorter than a bitmap."""
 
 Postings: TypeAlias = "array[int]"
+
+
+def indexed(value: str) -> str:
+    """A value as the index has it."""
+    if len(value) <= _LONGEST:
+        return value
+    digest = sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{value[:_HEAD]}… (SHA-256 {digest})"
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +123,7 @@ class Block:
         for name, value in wanted.facts.items():
             if not found:
                 break
-            has = self._facts[name].get(value, 0)
+            has = self._facts[name].get(indexed(value), 0)
             found &= has if isinstance(has, int) else _bits(has)
         return found
 
@@ -171,6 +183,7 @@ def _sort_in(
     for offset, value in zip(offsets, values, strict=True):
         if value is None:
             continue
+        value = value if len(value) <= _LONGEST else indexed(value)  # noqa: PLW2901
         if (numbers := new.get(value)) is None:
             numbers = new[value] = array("H")
         numbers.append(offset)
