@@ -352,3 +352,22 @@ def test_the_newest_parts_stay_where_there_are_too_many(
     assert sorted(vars(search)["_blocks"]) == [1, 2]
     search.search(nobody, before=before, budget_s=60)
     assert sorted(vars(search)["_blocks"]) == [3, 4]
+
+
+def test_a_search_comes_to_an_end_behind_what_the_index_has_room_for(
+    folder: Path, every: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever goes on from where it came to gets further each time, and misses nothing."""
+    monkeypatch.setattr(search_module, "_BLOCKS", 2)
+    search, wanted = AuditSearch(folder, time.monotonic), Wanted(facts={"gate": "flow"})
+    before: int | None = None
+    seqs: list[int] = []
+    for _ in range(2 * (2 * _COUNT >> 12)):
+        found = search.search(wanted, before=before, budget_s=0.0)
+        seqs += [msgspec.json.decode(line)["seq"] for line in found.lines]
+        before = found.before
+        if before is None:
+            break
+    assert before is None
+    assert seqs == [one["seq"] for one in every if _fits(one, wanted)]
+    assert len(vars(search)["_blocks"]) == 2

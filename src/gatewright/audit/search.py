@@ -24,7 +24,7 @@ from gatewright.audit.trail_reading import TrailReading
 __all__ = ["AuditSearch", "Counted", "Found", "Opened", "Ranked"]
 
 _BLOCKS = 2048
-"""At most in memory, the newest eight million records; what is older, only the command searches."""
+"""At most in memory, the newest eight million records; what is older is read anew by each search that comes there, a block at a time."""
 _TRACE = 500
 """Records of one trace that are looked at together: it is agents that name traces, and one may have given all its calls the same."""
 
@@ -246,8 +246,7 @@ class AuditSearch:
         block = self._blocks.get(number)
         if block is None:
             block = Block(number << BITS)
-            if not self._keep(block):
-                return None
+            self._keep(block)
         is_new, begin = block.last < block.first, self._monotonic()
         try:
             look.read_into(block)
@@ -272,16 +271,15 @@ class AuditSearch:
             not block.whole and (number != look.head or block.last < look.last)
         )
 
-    def _keep(self, block: Block) -> bool:
-        """Take a block in, and let the oldest one go where there are too many; whether it was newer than all that would have to go."""
+    def _keep(self, block: Block) -> None:
+        """Take a block in, and let the oldest one go where there are too many; one that is older than all of them is read for one search."""
         number = block.first >> BITS
         if number not in self._blocks and len(self._blocks) >= _BLOCKS:
             oldest = min(self._blocks)
             if oldest > number:
-                return False
+                return
             del self._blocks[oldest]
         self._blocks[number] = block
-        return True
 
 
 def _within(block: Block, wanted: Wanted, before: int | None, oldest: bool) -> Iterator[int]:
