@@ -35,8 +35,11 @@ LISTENS_EACH = 1000
 """How many listen requests one caller may have open."""
 
 A_STEP, STEP_S = 4, 0.02
-"""So many of the resources of one caller are asked for at a time; the next ones when these are answered, or their servers take longer
+"""So many of the resources of one request are asked for at a time; the next ones when these are answered, or their servers take longer
 than that."""
+TURN_S = 0.005
+"""How long other requests of the same caller wait for that: what is asked by then costs nothing more until a server answers, and where each
+waited for slow servers of the others, most would not be granted in time."""
 
 _WANTED = {
     "notifications/tools/list_changed": "toolsListChanged",
@@ -250,7 +253,8 @@ class Listening:
                     for uri in uris[at : at + A_STEP]
                 }
                 tasks.update(some)
-                await asyncio.wait(some, timeout=STEP_S)
+                await asyncio.wait(some, timeout=TURN_S)
+            await asyncio.wait(some, timeout=STEP_S)
         await asyncio.wait(tasks)
 
     def _acknowledge(self, wanted: dict[str, Any], held: list[str]) -> None:
