@@ -17,7 +17,7 @@ from gatewright.console.definition_diff import (
     line_difference,
     unified,
 )
-from gatewright.console.rendering import MOST_CHARS
+from gatewright.console.rendering import MOST_CHARS, foreign
 from tests.costs import lines_run
 
 
@@ -165,3 +165,12 @@ def test_what_no_page_shows_is_not_whole() -> None:
     many = [str(number) for number in range(MOST_LINES + 1)]
     assert line_difference([], many)[-1].text == "1 more lines are not shown"
     assert not is_whole(line_difference([], many))
+
+
+def test_a_page_that_does_not_name_all_hidden_characters_does_not_show_all() -> None:
+    """Two hundred of them are named. What stands behind these may say anything, in letters that nobody sees."""
+    for count, shown in ((200, True), (201, False)):
+        text = "".join(f"{chr(0xE0020 + number % 90)}a" for number in range(count))
+        assert is_whole(line_difference(["a"], ["b", text])) is shown
+        assert ("are not named" in foreign(text)) is not shown
+    assert is_whole(line_difference(["a", text], ["b", text]))

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from gatewright.console.rendering import MOST_CHARS
+from gatewright.console.rendering import shows_all
 
 __all__ = ["MOST_LINES", "Line", "difference", "is_whole", "line_difference", "unified"]
 
@@ -49,8 +49,7 @@ def line_difference(before: list[str], after: list[str], most: int = MOST_LINES)
 def is_whole(lines: Iterable[Line]) -> bool:
     """Whether a page shows all that differs."""
     return all(
-        one.kind in ("same", "gap") or (one.kind != "cut" and len(one.text) <= MOST_CHARS)
-        for one in lines
+        one.kind in ("same", "gap") or (one.kind != "cut" and shows_all(one.text)) for one in lines
     )
 
 

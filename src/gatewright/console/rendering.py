@@ -31,6 +31,7 @@ __all__ = [
     "foreign",
     "line",
     "pieces",
+    "shows_all",
     "since",
     "took",
     "when",
@@ -80,6 +81,13 @@ def foreign(text: object, *, lines: bool = True) -> Markup:
     return Markup(
         '<details class="fold"><summary><span>{}…</span> <em>{} characters, show all</em></summary>{}</details>'
     ).format(begin, f"{len(said) + max(0, cut):,}", found)
+
+
+def shows_all(text: str) -> bool:
+    """Whether `foreign` shows all of a text, and names each character in it that nobody sees."""
+    return len(text) <= MOST_CHARS and (
+        is_seen(text) or sum(hidden for _, hidden in _runs(text, "\n\t")) <= _MARKS
+    )
 
 
 def line(text: object) -> Markup:
