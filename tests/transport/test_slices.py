@@ -148,6 +148,31 @@ async def test_long_steps_of_whoever_comes_keep_nobody_in_line_for_ever(
     await asyncio.gather(*newcomers)
 
 
+async def test_who_had_a_little_in_one_step_does_not_stand_behind_all_who_have_much() -> None:
+    ticks = count()
+    long = [
+        asyncio.create_task(in_slices(steps(100), lambda: next(ticks) * 0.005)) for _ in range(20)
+    ]
+    turns = 0
+
+    async def counting() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    others = asyncio.create_task(counting())
+    # In each order within a turn: whoever was before has had all of it.
+    for _ in range(20):
+        await asyncio.sleep(0)
+        begun(steps(1), lambda: next(ticks) * 0.005)
+        before = turns
+        assert await in_one(lambda: 7, lambda: 0.0) == 7
+        assert turns == before
+    for task in (*long, others):
+        task.cancel()
+
+
 async def test_what_raises_has_had_its_share_of_the_turn() -> None:
     """Texts that are refused take as long as others: twenty of them at a time are no more of a turn than one."""
     time_s, turn = 0.0, 0

@@ -126,8 +126,11 @@ async def in_one(step: Callable[[], T], clock: Callable[[], float] = time.perf_c
     try:
         found = step()
     finally:
-        share.spend(clock() - began)
-    if share.left <= 0.0:
+        spent = clock() - began
+        share.spend(spent)
+    if (
+        spent >= _SLICE_S
+    ):  # who had a little waits for nobody: what others took of this turn is theirs
         await _turn(share)
     return found
 
