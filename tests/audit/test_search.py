@@ -371,3 +371,16 @@ def test_a_search_comes_to_an_end_behind_what_the_index_has_room_for(
     assert before is None
     assert seqs == [one["seq"] for one in every if _fits(one, wanted)]
     assert len(vars(search)["_blocks"]) == 2
+
+
+def test_who_asks_until_all_are_counted_comes_to_an_end_where_the_index_has_no_room_for_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_module, "_BLOCKS", 2)
+    search, edges = AuditSearch(folder, time.monotonic), [0, 1 << 50]
+    first = search.counted(Wanted(), edges)
+    assert (first.whole, first.more) == (False, True)
+    _filled(search, folder)
+    then = search.counted(Wanted(), edges, first.newest)
+    assert (then.whole, then.more) == (False, False)
+    assert sum(map(sum, then.counts.values())) > sum(map(sum, first.counts.values()))

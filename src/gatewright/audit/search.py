@@ -54,6 +54,8 @@ class Counted(msgspec.Struct, frozen=True):
     """Whether everything was counted; else what is older than the index goes is not in it."""
     newest: int
     """The number of the last record that was counted, whether it fits or not."""
+    more: bool = False
+    """Whether more will be counted for who asks again later; what the index has no room for never is."""
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -126,12 +128,12 @@ class AuditSearch:
             until=until if wanted.until is None else min(until, wanted.until),
         )
         with self._lock, self._reading() as look:
-            whole = True
+            whole, more = True, False
             newest = look.last if newest is None else min(newest, look.last)
             for number in look.blocks(newest + 1):
                 block = self._block_to(look, number, newest)
                 if block is None:
-                    whole = False
+                    whole, more = False, number > look.head - _BLOCKS
                     break
                 known_bits = (1 << max(0, newest + 1 - block.first)) - 1
                 for outcome in block.values("outcome"):
@@ -145,7 +147,7 @@ class AuditSearch:
                         known[:] = [a + b for a, b in zip(known, slices, strict=True)]
                 if block.begins is not None and block.begins < edges[0] and number != look.head:
                     break
-        return Counted(edges, counts, whole, newest)
+        return Counted(edges, counts, whole, newest, more)
 
     def span(self, newest: int | None = None) -> tuple[int, int] | None:
         """The times of the first record and of the last, or one about `newest`; None where there is none. Raises `StoreError`."""

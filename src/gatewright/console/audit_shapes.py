@@ -36,6 +36,8 @@ class Slices(msgspec.Struct, frozen=True, kw_only=True):
     """Whether all of the trail was counted by now."""
     newest: int
     """The number of the last record that was counted: ask for no more than that until all are."""
+    more: bool
+    """Whether more is counted for who asks again. Records that are more than eight million behind the newest never are."""
 
 
 class OpenedRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -157,7 +157,13 @@ class Audit(Screen):
 
         found = await self._beside(counted)
         counts = {name: [*one] for name, one in found.counts.items()}
-        return Slices(edges=found.edges, counts=counts, whole=found.whole, newest=found.newest)
+        return Slices(
+            edges=found.edges,
+            counts=counts,
+            whole=found.whole,
+            newest=found.newest,
+            more=found.more,
+        )
 
     async def record(self, asking: Asking) -> OpenedRecord:
         """Raises `ApiError`, `StoreError`."""
@@ -255,6 +261,7 @@ class Audit(Screen):
             "bars": bars(found.edges, found.counts),
             "totals": {name: sum(one) for name, one in sorted(found.counts.items())},
             "whole": found.whole,
+            "more": found.more,
             "height": HEIGHT,
             "edges": [found.edges[0] / 1000, found.edges[-1] / 1000],
             "chart": url_of(query, "/audit/histogram", before=0, newest=found.newest),
