@@ -1,4 +1,4 @@
-"""`RunningCalls`: calls in flight: caller, tool, server, start, what each waits for; an operator stops one, with a reason."""
+"""`RunningCalls`: calls in flight: caller, tool, server, the gate each waits in, since when; an operator stops one and its pending approval."""
 
 from __future__ import annotations
 

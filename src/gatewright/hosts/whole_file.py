@@ -1,4 +1,4 @@
-"""Reads a host's config file (regular, bounded); replaces or removes it atomically if unchanged since; private files; masked errors.
+"""Reads a host's config file (regular, bounded); replaces it atomically or removes it, if unchanged since; writes other files owner-only.
 
 Nobody who reads the file sees half of it, its mode and owner stay, and a link stays a link: what it
 points to is replaced.

@@ -1,4 +1,4 @@
-"""SQLite engine: connections, pragmas, transactions, versions, and the state database in a file. The only file that uses sqlite3.
+"""SQLite engine: creates, opens and migrates database files (`Database`); `StateFile`: `state.db` as an `Engine`. Only this file uses sqlite3.
 
 Theory: one writer per file, write-ahead log, readers beside it. A statement runs outside Python's
 global lock, so work given to SQLite as one statement costs the event loop nothing but a core.

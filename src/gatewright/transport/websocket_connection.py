@@ -1,4 +1,4 @@
-"""`WebSocketConnection` (server side): uvicorn's protocol with input limits, write queue; `Direct`: messages straight to a receiver.
+"""`WebSocketConnection` (server): uvicorn's protocol with input limits, write queue; by `Direct` an app hands it to a `Receiver` and may end.
 
 An application may take a connection over (`Direct`): it is found in the scope's extensions as `DIRECT`. From then on
 messages are handed to a receiver as they arrive, frames are written that were encoded for many connections at once, and

@@ -1,4 +1,4 @@
-"""`code_safety` rules for calls: `getattr` and the like, classes made at run time, format strings, code loaders; writes at `readonly`."""
+"""`code_safety` rules for calls: `getattr` etc., run-time classes, format strings, code loaders; at `readonly` file writes, non-GET requests."""
 
 from __future__ import annotations
 
