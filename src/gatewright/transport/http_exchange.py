@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from gatewright.transport.http_head import KnownHead, end_of_head, refusal, spell, whole_head
-from gatewright.transport.http_serving import Serving
+from gatewright.transport.http_server_state import Serving
 from gatewright.transport.taskless import Started, Taskless
 
 __all__ = ["ENOUGH", "HIGH_WATER", "Connection", "Exchange"]

@@ -22,7 +22,7 @@ from websockets.http11 import Request
 
 from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
-from gatewright.transport.http_serving import Serving
+from gatewright.transport.http_server_state import Serving
 from gatewright.transport.websocket import BROKEN_TEXT, NOT_UTF8, closing_reason
 from gatewright.transport.websocket_intake import EXCUSED, Intake, read_or_not
 from gatewright.transport.write_queue import WriteQueue

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from uvicorn.config import Config
 
-from gatewright.transport import http_serving
 from gatewright.transport.base import Limits
-from gatewright.transport.http_serving import Serving
+from gatewright.transport.http_server_state import Serving
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
