@@ -2,7 +2,7 @@
 
 One order after the other on standard input, one answer each on standard output (`transport.workers`). The head of an order is JSON
 with the member `do`; its payload is the untrusted text. Pure functions of the two: nothing is kept but what was compiled.
-The work of one order is bounded by an alarm that ends the process, whatever it is in.
+The work of one order is bounded by a timer (SIGALRM, `transport.worker_main`) that ends the process, whatever it is in.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class RunningCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunningPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Some of them, the longest first."""
+    """Some of them, in the order that was asked for; the longest first where none was."""
 
     calls: list[RunningCall]
     total: int

@@ -82,7 +82,7 @@ class Database:
 
     @classmethod
     def open_to_look(cls, path: Path) -> Database:
-        """Open an existing store of any version, to ask for its `mark` and `steps`. Raises `DatabaseError`."""
+        """Open an existing store of any version, to read from it: its `mark`, its `steps`, its rows. Raises `DatabaseError`."""
         return cls(_connect(path, "ro"), path)
 
     @classmethod
