@@ -1,4 +1,4 @@
-"""`Policy`: gates, dispatch, filters of one configuration; asks gates again after a wait; `CLOSED` refuses all while the gateway starts."""
+"""`Policy`: gates, dispatch, filters of one configuration; filters outcomes; asks gates again after a wait; `CLOSED`: refuses all at start."""
 
 from __future__ import annotations
 

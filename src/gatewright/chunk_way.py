@@ -1,4 +1,4 @@
-"""`ChunkWay`: the straight way back of plain stream chunks (MGP §12.4): who sends them, who cleans their text, and when it is free.
+"""`ChunkWay`, `ChunkEnd`: types of the fast path for plain text chunks of a stream (MGP §12.4): is it free, clean the text, send it.
 
 A chunk is *plain* where it has a text and nothing else that anybody looks at (`mcp.wire.plain_chunk`), and is not the last. The first one of a call
 travels as an event (`Back.emit`). Then the link asks the way back for this, once, and gives it the texts of those that follow. Whatever is

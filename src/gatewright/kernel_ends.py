@@ -1,4 +1,4 @@
-"""Outcomes made by the kernel for calls that broke or could not be recorded; bars a retry where the tool may have run; log lines."""
+"""Outcomes of calls that broke the kernel or could not be recorded; bars a retry where the tool may have run; awaits the durable record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stand-ins for absent features: gates refuse the calls that need one, lists hide its tools, its keys in `mgp.toml` are config errors.
+"""`WITHOUT`: effects of each absent feature: `Missing` gates refuse calls that need it, lists hide its tools, its config keys are errors.
 
 Nothing may pass because a feature is gone. `WITHOUT` says for each feature which calls need it; those are refused by name, at the
 places of its gates, and no list shows a tool whose calls would be. What the configuration asks of it is a configuration error.

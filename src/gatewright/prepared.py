@@ -1,4 +1,4 @@
-"""`Prepared`: gates' and filters' decisions reused for equal calls of a session, with the checks left per call; cache `PreparedCalls`.
+"""`Prepared`: decisions of gates and filters reused for a client's equal calls, rechecking what they rest on; cache `PreparedCalls`.
 
 Theory (decision 0090). A call that every gate has let pass without a wait is asked about once more: what would each gate, filter and hook, the
 dispatch and the record say of all calls like it (`standing`)? Where each has an answer, the calls that follow need no walk: what the answers

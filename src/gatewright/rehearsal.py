@@ -1,4 +1,4 @@
-"""`rehearsed`: dry run of a call: asks every gate in order without making the call, and keeps each `Verdict`."""
+"""`rehearsed`: dry run of a call: asks every gate in order, without making the call, and returns each gate's `Verdict`."""
 
 from __future__ import annotations
 

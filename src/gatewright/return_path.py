@@ -1,4 +1,4 @@
-"""Runs a call's events and server requests through the filters, in order, and bounds what waits behind a slow filter.
+"""`FilteredBack`: runs a call's events and server requests through the filters in order, bounds what queues, and reports lost text.
 
 Most filters answer at once. One that needs time (a large text is cleaned in a worker process) holds up what was sent after it, be
 it an event or a question, and nothing else: other calls have a `FilteredBack` of their own. Text of a stream that does not pass any

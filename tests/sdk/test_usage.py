@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+import threading
+
 import pytest
 
 from gatewright.sdk import Registry, ToolNotFoundError, mcp_tool
@@ -39,3 +42,26 @@ def test_only_the_last_calls_are_kept_for_the_times() -> None:
         usage.add("x", 0.001)
     assert usage.of("x").calls == 257
     assert usage.of("x").max_ms == pytest.approx(1.0)
+
+
+def test_figures_are_read_while_calls_end_in_other_threads() -> None:
+    usage, over = Usage(), threading.Event()
+
+    def call() -> None:
+        while not over.is_set():
+            usage.add("busy", 0.001, "TimeoutError")
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for one in threads:
+            one.start()
+        read = [usage.of("busy") for _ in range(500)]
+    finally:
+        over.set()
+        for one in threads:
+            one.join()
+        sys.setswitchinterval(before)
+    assert all(one.calls == one.errors for one in read)
+    assert [one.calls for one in read] == sorted(one.calls for one in read)

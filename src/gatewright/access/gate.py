@@ -1,4 +1,4 @@
-"""Gate `access`: allows or refuses calls, list entries and resources by grants (MGP §5), role and caller limits; caches decisions.
+"""Gate `access`: decides calls, list entries, resources by grants (MGP §5), role, and a caller's tool, trust, path limits; caches decisions.
 
 Theory: one question, asked in places that must agree: for a call, once more after a wait for a person
 and when grants change while it runs, for every line of a list, and for whoever asks what would be.

@@ -1,4 +1,4 @@
-"""`Grants`: in-memory access table (MGP §5) of configured and issued grants: decision, permissions by agent, server, tool; the refusal.
+"""`Grants`: in-memory access table (MGP §5) of configured and issued grants (`Layer`): `decide` by agent, server, tool; the no-grant refusal.
 
 A grant on a tool beats a grant on its server, which beats the server's default policy. Grants have two
 origins: the configuration, which is what somebody intends, and those that operators issue while a

@@ -38,7 +38,7 @@ _Asked = TypeVar("_Asked", bound=msgspec.Struct)
 
 
 class Authority(Protocol):
-    """The access table as these methods use it (`app.state_watcher`)."""
+    """The access table as these methods use it (`access.authority`)."""
 
     def judged(
         self, call: Call, agent: str, server: str, tool: str | None

@@ -1,4 +1,4 @@
-"""Methods `mgp/permission/request` (answers deferred) and `mgp/permission/response` (stores an operator's decision), with aliases (MGP §3).
+"""`mgp/permission/request`: answers value `deferred`, stores nothing; `mgp/permission/response`: stores an operator's decision (MGP §3).
 
 An operator's connection that negotiated `security` decides with `mgp/permission/response`, the very body of §3.6. To `mgp/permission/request` everybody
 who negotiated `security` gets an answer that says how things stand and decides nothing: the gateway itself declares no

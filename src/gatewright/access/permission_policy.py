@@ -92,7 +92,7 @@ def _rules_of(settings: Settings) -> dict[str, _Rule]:
 
 
 class ServerPermissions:
-    """The permissions of all servers of one gateway; also the `Permits` of `servers.admission`.
+    """The permissions of all servers of one gateway; also the `Permits` of `servers.permission_admission`.
 
     `barred` is why no call of a server may pass, by server: one dictionary for the life of the gateway."""
 

@@ -1,4 +1,4 @@
-"""Finds paths and URIs in a call's arguments, for checks of allowed resources: at once where texts are few, else in time slices."""
+"""Finds paths and URIs in a call's arguments, for checks of allowed resources: up to 10,000 strings at once (`touched`), or in time slices."""
 
 from __future__ import annotations
 

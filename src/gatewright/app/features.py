@@ -1,4 +1,4 @@
-"""THE list of features, in the order in which they start. Taking a line out makes a gateway without that feature (`missing`)."""
+"""`FEATURES`: all feature classes, in the order in which they start; `features_of` creates them. Deleting a line removes that feature."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Worker process (`python -m gatewright.app.worker`): runs validator, schema, redaction, pin and URI jobs from stdin; a timer ends it.
+"""Worker process (`python -m gatewright.app.worker`): runs validator, schema, redaction, pin, URI jobs from stdin; exits if a job is too slow.
 
 One order after the other on standard input, one answer each on standard output (`transport.workers`). The head of an order is JSON
 with the member `do`; its payload is the untrusted text. Pure functions of the two: nothing is kept but what was compiled.
-The work of one order is bounded by an alarm that ends the process, whatever it is in.
+The work of one order is bounded by a timer (SIGALRM, `transport.worker_main`) that ends the process, whatever it is in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Obtains operators' consent for one call: redeems an approval, else queues a request and holds the call for a limited time.
+"""`Operators`: operators' consent for one call: redeems an approval, else queues a request and holds the call, with progress and page URL.
 
 A caller that repeats a waiting call polls it. What a poll costs, and which caller pays for the call that runs in the end, is
 `limits.polls`; this file says when a call begins to wait and when it no longer does.

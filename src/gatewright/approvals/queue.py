@@ -56,7 +56,7 @@ class Record(Protocol):
 
 
 class ApprovalQueue:
-    """The gate's `ApprovalQueue` over a store."""
+    """The gate's `ApprovalRequests` over a store."""
 
     lasts_s = 3600.0
     """How long a request waits before it ends undecided."""

@@ -1,4 +1,4 @@
-"""Types of approval requests (`Asked`, `Approval`, `ApprovalChange`); redacts, truncates arguments; merges votes; tells votes by API key."""
+"""Approval request types (`Asked`, `Approval`, `ApprovalChange`); redacts, cuts arguments; merges votes; tells which voters used an API key."""
 
 from __future__ import annotations
 

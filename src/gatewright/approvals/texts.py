@@ -1,4 +1,4 @@
-"""Texts of approvals: the question to a person and its answer, and the progress, refusal and pending messages for the caller.
+"""Approval texts: the question to the caller's user (MCP elicitation), whether its answer is a yes, why a person is asked, refusals, progress.
 
 Text that comes from elsewhere is made visible and short in whatever somebody is to read.
 """

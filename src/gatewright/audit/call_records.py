@@ -1,4 +1,4 @@
-"""Builds the audit records of one call (intent, end, rejected arguments) as JSON: arguments by digest, names without secrets.
+"""Builds audit records of a call (intent, end, rejected arguments) as JSON, templates for prepared calls; arguments by digest, no secrets.
 
 Arguments are never in them, only the SHA-256 and the size of their JSON with sorted keys. What a caller
 chose, a name or an id, has no secret in it.

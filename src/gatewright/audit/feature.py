@@ -1,4 +1,4 @@
-"""Audit sinks as a feature: sends audit records on to files, HTTP, syslog, databases and MGP servers; closed last."""
+"""`SinksFeature`: starts the configured audit sinks (files, HTTP, syslog, databases, MGP servers), reports their states; closes them last."""
 
 from __future__ import annotations
 

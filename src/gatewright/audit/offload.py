@@ -1,4 +1,4 @@
-"""Verifies the audit trail, and reads it for the search index, in child processes of low priority that neither calls nor workers wait for.
+"""Verifies the audit trail, and reads blocks for its search index, in low-priority child processes apart from those that serve calls.
 
 The worker processes that judge arguments and clean results are two: one that proves the record for minutes would be half of them. So
 `python -m gatewright.audit.offload` is started for each verification, and while there is something to be read in, and ends with it. What

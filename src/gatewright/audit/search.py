@@ -1,4 +1,4 @@
-"""`AuditSearch`: pages of audit records by agent, tool, rule, time, …; counts over time, top values, a trace, one record, hash verified.
+"""`AuditSearch`: searches with an in-memory index: pages by agent, tool, rule, time; counts over time; top values; a trace; a verified record.
 
 It follows the trail with an index in memory (`search_index.py`): the newest part when somebody searches, older parts when a search comes
 there, or when they are handed over (`adopt`), read by another process. While nobody searches, nothing is read. What a search could not

@@ -1,4 +1,4 @@
-"""`TrailReading`: one look at the audit trail, rows and journal of one moment: reads blocks for the search index, and records by number.
+"""`TrailReading`: consistent snapshot of audit rows and journal: fills search index blocks; reads records by number or by trace.
 
 A block that is whole never changes again, so that any process may read it in: `read_block` is what a worker does.
 """

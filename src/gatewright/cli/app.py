@@ -1,4 +1,4 @@
-"""Root command `gatewright`: lazy command table, errors as messages and exit codes, a prompt to accept a configuration that was found.
+"""Root command `gatewright`: lazy command table, errors as messages and exit codes, a prompt to accept a configuration not yet accepted.
 
 `--help` knows names and one-line texts from the table below; the module of a command is imported
 when that command is named, so that `gatewright --help` and `bridge` pay for nothing else.

@@ -1,4 +1,4 @@
-"""`gatewright config trust` and `untrust`: accept or reject a configuration file that was found; also the prompt to accept one."""
+"""`gatewright config trust`, `untrust`: accept a configuration file, or withdraw that; `review`: shows an unaccepted one, asks to accept it."""
 
 from __future__ import annotations
 

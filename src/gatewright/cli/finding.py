@@ -20,7 +20,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What a check says of one subject."""
 
     check: str
-    """Which check: config, environment, gateway, state, store, audit, clock, server, host, identity."""
+    """Which check: config, environment, gateway, state, store, audit, clock, server, host, identity, discovery, context, isolation, doctor."""
     subject: str
     level: Level
     what: str

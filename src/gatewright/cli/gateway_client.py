@@ -64,7 +64,7 @@ def ask(
 ) -> dict[str, Any]:
     """Put one question and return the result object.
 
-    `headers` are the tool's `x-mcp-header` annotations (`mcp.wire.mcp.param_headers`), `capabilities`
+    `headers` are the tool's `x-mcp-header` annotations (`mcp.wire.headers_and_meta.param_headers`), `capabilities`
     what the command can do besides MGP. Raises `CliError` with the exit code that fits: 3 no or
     wrong key, 4 unreachable, 6 refused, and so on.
     """
@@ -89,7 +89,7 @@ def ask(
 
 
 def fetch(endpoint: Endpoint, path: str, *, timeout_s: float | None = None) -> bytes:
-    """What the gateway says at another path than MCP's. Raises `CliError` as `gateway_client` does."""
+    """What the gateway says at another path than MCP's. Raises `CliError` as `ask` does."""
     patience_s = OUTPUT_OPTIONS.patience(_USUAL_S) if timeout_s is None else timeout_s
     fields = {"Authorization": f"Bearer {endpoint.token}"} if endpoint.token else {}
     with _asked(endpoint, "GET", path, patience_s, None, fields) as response:

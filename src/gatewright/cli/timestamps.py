@@ -1,4 +1,4 @@
-"""Times typed in commands (`10m`, `30d`, ISO 8601), with the error of a command for what is none."""
+"""Parses times typed in commands (`10m`, `30d`, ISO 8601) as past (`ago`) or future (`ahead`) Unix seconds; `CliError` for anything else."""
 
 from __future__ import annotations
 

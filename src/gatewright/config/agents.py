@@ -1,4 +1,4 @@
-"""Settings of `[agents.NAME]`: role, trust level, resources and permissions that limit a caller in addition to those of its key.
+"""Settings of `[agents.NAME]`: role, trust, resources, permissions that limit a caller besides its key; its pinned tools; validates them.
 
 Both hold. So an operator can bound everybody (`[agents."*"]`), the host of whoever starts the gateway
 (`local`), callers without a key (`anonymous`) or the user of a token, whatever their credentials say.

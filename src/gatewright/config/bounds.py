@@ -1,4 +1,4 @@
-"""Bounded types of configuration values (count, seconds, name), units of quantities, and the event classes, shared by several tables."""
+"""Bounded types of configuration values (count, bytes, seconds, name), units for the reference, Groundhog's event classes; for several tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structs that validate tables of `mgp.toml` which differ from `config.model`: storage, secrets, servers, grants, the whole file.
+"""Structs of `mgp.toml` tables as written, where `config.model` differs: storage, secrets, servers (`auth`, `mgp`), grants, the whole file.
 
 Only types: `check` holds a file against them, `build` turns what passed into the model.
 """

@@ -1,4 +1,4 @@
-"""Settings of `[mcp.protocol]`: Groundhog's own configuration tables, accepted unchanged.
+"""Settings of `[mcp.protocol]`, Groundhog's own tables, accepted unchanged: transport, TLS, security, rate limits, audit, performance.
 
 The tables, keys and defaults are those of its specification ("Protocol Configuration"), so that a file
 written for it loads unchanged, as the whole of a file or beside our tables. What it says about things that

@@ -1,4 +1,4 @@
-"""Registers the configuration's own secret values, so that logs, the record and redaction recognise them."""
+"""Secrets in servers' configuration: puts them into `HELD`; returns those from `${secret:}`, `${file:}`, secret variables for `Redactor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of `[audit]`, `[approvals]`, `[flow]`, `[permissions]`, `[registration]` and `[telemetry]`."""
+"""Settings of `[audit]` and its sinks, `[approvals]`, `[flow]`, `[results]`, `[permissions]`, `[registration]`, `[telemetry]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the files of `[redaction] rules`: gitleaks' TOML from the folder of the configuration, with every problem by file and rule."""
+"""Loads secret-detection rules from the gitleaks TOML files in `[redaction] rules`; reports each flaw by file and rule; lists the paths."""
 
 from __future__ import annotations
 

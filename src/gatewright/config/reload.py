@@ -1,4 +1,4 @@
-"""Polls the configuration files, and reloads on change or SIGHUP: applies what is valid, else keeps the running one; tells and audits.
+"""`Reloader`: polls the configuration files; on a change, or when told to (SIGHUP), applies a valid one, else keeps the old; reports, audits.
 
 A file that cannot be used changes nothing: what runs goes on, one line says what to write, and the record
 has it. So does a file that is gone, because that is rather a mishap than an order to stop everything.

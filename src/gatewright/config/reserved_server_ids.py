@@ -1,4 +1,4 @@
-"""Reserved server ids: the gateway's own (`mgp`, `gatewright`, `kernel`), and recognition of ids and tool names that read like them."""
+"""Reserved server ids (`mgp`, `gatewright`, `kernel`): detects server ids and tool-name prefixes that equal one or look like one."""
 
 from __future__ import annotations
 

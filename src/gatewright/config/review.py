@@ -1,4 +1,4 @@
-"""Lists what a configuration file starts, imports, sends and uses: lines to show, digests to accept, changes since acceptance.
+"""What a found configuration file would start, import, send, use, in lines for its user to accept; digests of values and files; changes since.
 
 Nothing is filled in here: no variable, no secret and no program is touched, so that a stranger's file can be shown.
 """

@@ -1,4 +1,4 @@
-"""Secret store in one file, encrypted with AES-256-GCM under a generated key.
+"""`SealedFile`: secret store in one file, encrypted with AES-256-GCM under a key generated into another file; locked against other processes.
 
 What that protects from: the file alone gives nothing away, so it may lie in a backup, a volume or a
 support bundle without its key, and one that was changed is refused. It does not protect from

@@ -1,4 +1,4 @@
-"""Rules for secret names and values. Errors repeat neither, because either may be the secret."""
+"""Checks a secret's name (allowed characters) and value (UTF-8, no NUL, at most 64 KiB); error messages repeat neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controls which configuration files may use which secret, in the user's trust store: check, allow, revoke, and replacement of a value.
+"""Which configuration files may use a secret, in the user's trust store: check, allow, revoke; which of them keep the right to a new value.
 
 Without this every file that names `${secret:NAME}` would get what another was trusted with, and could send it anywhere.
 """

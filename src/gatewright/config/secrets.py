@@ -1,4 +1,4 @@
-"""Selects and opens the secret store of `${secret:NAME}`: the operating system's keyring or a sealed file.
+"""`open_secrets` chooses the store of `${secret:NAME}`: the operating system's keyring or a sealed file; `Secrets`: interface of both.
 
 Secrets are kept by the operating system's keyring where there is one, else in a sealed file in the
 state folder (`sealed_file`, which says what that protects from). The first secret decides which of

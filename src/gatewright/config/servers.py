@@ -1,4 +1,4 @@
-"""Validates `[[servers]]` and `[[grants]]` tables and builds their settings with variables substituted; keeps unusable servers down.
+"""Validates `[[servers]]`, `[[grants]]` and builds `Server`, `Grant`; substitutes variables; an undefined one makes only its server unusable.
 
 What makes one server unusable although its text is right, an undefined variable above all, becomes
 the server's own `problem`: it stays down and says why, and the others start.

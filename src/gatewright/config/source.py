@@ -1,4 +1,4 @@
-"""`FileSource`: loads the configuration files; stamps them and the secret, value and trust files they use by stat, to detect changes.
+"""`FileSource`: loads the configuration files; detects by stat when they, or the secret, value and trust files they use, have changed.
 
 Files are told apart by what the file system says of them, never by their content: to look costs a few
 system calls. Files that are not there yet count as well, because they would, and so do those whose

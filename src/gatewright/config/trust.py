@@ -1,4 +1,4 @@
-"""`trust.json`: found configuration files that the user accepted, by digests, and the secrets each may use; refuses changed or new ones.
+"""`Trust` (`trust.json`): digests of configuration files a user accepted, secrets each may use; `check_accepted` refuses new or changed files.
 
 A file that is merely found, in or above the working directory, may have come with a foreign project. It names
 programs that are started, modules that are imported and addresses that secrets are sent to, so nothing of it is used until

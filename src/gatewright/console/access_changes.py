@@ -1,4 +1,4 @@
-"""`AccessChanges`: plans a change of agents' access as a diff, replays recorded calls, saves it to grants or `mgp.toml`, undoes it.
+"""`AccessChanges`: previews an access change (diff, replayed calls); issues its grant, removes contrary ones from `mgp.toml`; undoes it.
 
 A word that an operator gives is issued: it stands in the state, holds at once, and beats nothing that the file denies. So what
 contradicts it in the file goes out of the file with the same change, and what is taken back is taken from wherever it stands. Whoever saves

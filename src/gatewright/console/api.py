@@ -1,4 +1,4 @@
-"""The console's JSON API below `/api/v1`: finds the operation of a request, answers errors as JSON, and describes itself as OpenAPI 3.1."""
+"""The console's JSON API (`/api/v1`): `run` checks the role, parses input, runs one operation; answers JSON, files, errors; OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`AuditQuery`: URL parameters of an audit search: converts them to a search, a URL, filter chips, and the same search as a command line."""
+"""`AuditQuery`: parameters of an audit search, also from typed text; converts them to a search, URL, filter chips, `gatewright audit` command."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 
 class Records(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of records, newest first."""
+    """One page of records, newest first unless the oldest were asked for first."""
 
     records: Sequence[Record]
     before: int | None

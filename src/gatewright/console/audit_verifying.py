@@ -1,4 +1,4 @@
-"""`Verifying`: verifies the audit trail on request in a process, one run at a time with a pause after each; state, last result."""
+"""`Verifying`: starts the audit trail's verification (passed in) on request, one at a time, 60 s apart; its state and the last result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`CallDetail`: one call from its audit record: each gate's verdict, where its time went, redactions, data flow, and the record's JSON."""
+"""`CallDetail`: one call from its audit record: each gate's verdict, time (waiting for a person, the rest), redactions, data flow, raw record."""
 
 from __future__ import annotations
 

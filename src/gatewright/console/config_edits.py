@@ -1,4 +1,4 @@
-"""Edits of `mgp.toml` that the console makes for a person: recorded first, then written under the file's lock; the gateway reloads by itself."""
+"""A person's edits of `mgp.toml` in the console: `edit` writes in a thread, under a lock; `recorded` audits one before, and its failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ConsoleFeature`: serves the web console at an address of its own while the gateway serves HTTP; makes its screens when first asked."""
+"""`ConsoleFeature`: serves the web console at its own address, built at the first request; wires traffic counts, server states, call keys."""
 
 from __future__ import annotations
 

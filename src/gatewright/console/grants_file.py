@@ -1,4 +1,4 @@
-"""`GrantsFile`: adds or removes `[[grants]]` in each `mgp.toml` file, audited, and reverts that; `members`: a grant without its position."""
+"""`GrantsFile`: removes or adds `[[grants]]` in the `mgp.toml` that has each, audited; reverts either; compares grants without position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`KernelCalls`: makes calls and gateway methods through the whole kernel as the signed-in operator; audited as made in the console.
+"""`KernelCalls`: an operator's console calls through the whole kernel, by their key or a one-call credential (`CallKeys`); marked manual.
 
 The gate `authenticate` asks with each call who makes it, by the credential. Whoever signed in with a key shows that key; everybody else
 shows one that is made for this one call, is known in this process alone, and is forgotten when the call ends (`CallKeys`).

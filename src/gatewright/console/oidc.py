@@ -1,4 +1,4 @@
-"""Sign-in to the console by OpenID Connect: authorization code with PKCE; checks state, nonce, issuer, signature; roles from a claim.
+"""`Oidc`: OpenID Connect for the console (code flow, PKCE): signs people in, confirms sessions silently; checks ID tokens; role by claim.
 
 What OAuth prescribes comes from `oauth.client` (by authlib), keys and signatures from `identity.issuer`. An answer is believed only in
 the browser that asked: a sealed cookie is the request, the state in the URL has to be that of the same request, and with each one person is let in once.

@@ -1,4 +1,4 @@
-"""Routes of sign-in by OpenID Connect: `/oidc/begin` sends the browser to the issuer, `/oidc/callback` opens or confirms a session."""
+"""`OidcRoutes`: routes of OpenID Connect sign-in: `/oidc/begin`, `/oidc/again` (confirm a session), `/oidc/callback` (open, confirm, end one)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keyset pagination of sorted lists (`after` is the last row's key, so pages stay put when rows change); URLs of lists."""
+"""Keyset pagination that `Table` (`lists`) uses: one sorted page of many rows, in slices; encodes and reads `after`; query strings of lists."""
 
 from __future__ import annotations
 

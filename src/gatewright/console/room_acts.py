@@ -1,4 +1,4 @@
-"""Actions on rooms by a person in the console: decide on a proposal, stop an agent in every room; reads a room's learned rules."""
+"""What a console user does in rooms: approve or reject a proposal, stop an agent (out of all rooms, its keys revoked); reads learned rules."""
 
 from __future__ import annotations
 

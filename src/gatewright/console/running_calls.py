@@ -1,4 +1,4 @@
-"""`RunningCalls`: calls in flight: caller, tool, server, start, what each waits for; an operator stops one, with a reason."""
+"""`RunningCalls`: calls in flight: caller, tool, server, the gate each waits in, since when; an operator stops one and its pending approval."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class RunningCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunningPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Some of them, the longest first."""
+    """Some of them, in the order that was asked for; the longest first where none was."""
 
     calls: list[RunningCall]
     total: int

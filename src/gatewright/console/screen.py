@@ -1,4 +1,4 @@
-"""`Screen`: base class of a screen of the console: its pages, operations of the API, and number in the navigation; `View`: a page's answer."""
+"""`Screen`: base class of the console's screens: pages, API operations, navigation badge; `Page`: a route; `View`: its template and values."""
 
 from __future__ import annotations
 

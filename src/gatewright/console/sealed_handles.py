@@ -1,4 +1,4 @@
-"""`SealedHandles`: signed, single-use state that a browser keeps in a cookie between two requests, so that the server stores none."""
+"""`SealedHandles`: signed, unencrypted, single-use state in a browser's cookie, and secrets derived from it; the server stores used ones only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs people in to the console by one-time URL or operator key; session cookie, CSRF key, bearer keys; signs out; records each."""
+"""`SignIn`: signs people in to the console by one-time URL or operator key, and out; checks cookie, CSRF key, bearer key; audits sign-ins."""
 
 from __future__ import annotations
 

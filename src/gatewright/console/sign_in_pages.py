@@ -1,4 +1,4 @@
-"""Sign-in and sign-out pages of the console: one-time URL, key, OpenID Connect; the shell page that loads a screen by its CSRF key."""
+"""`SignInPages`: pages of sign-in (one-time URL, key, OpenID Connect) and sign-out; shell page that loads a page again with the CSRF key."""
 
 from __future__ import annotations
 

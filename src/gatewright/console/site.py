@@ -1,4 +1,4 @@
-"""ASGI application of the console: static files, sign-in, screens, `/api/v1` and `/events`; every request passes the guard and a session.
+"""`Site`: ASGI application of the console: static files, sign-in, screens, `/api/v1`, `/events`; checks origin, session, role; renders pages.
 
 A request for a page is answered with a whole page, or with the part of one that a script asked for; an error of a part is shown in the
 page's notices. A browser that comes with its cookie alone gets a shell, whose script asks again with the page key. The same operations

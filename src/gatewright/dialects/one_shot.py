@@ -1,4 +1,4 @@
-"""`OneShotCalls`: runs REST and ggen calls without a session; encodes results (caches short lists) and argument errors; cancels on disconnect.
+"""`OneShotCalls`: runs sessionless calls of REST, ggen, console; encodes results (caches short lists), argument errors; cancels on disconnect.
 
 ggen and REST are like that: one request, one answer, no session. A server that needs to ask
 its caller something is told that it cannot.

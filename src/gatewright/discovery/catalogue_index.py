@@ -1,4 +1,4 @@
-"""`CatalogueIndex`: keeps the `ToolIndex` in step with the catalogue, in slices; searches for one caller, explains hits, exports entries.
+"""`CatalogueIndex`: keeps the `ToolIndex` in step with the catalogue, and on disk; searches for one caller, explains hits, exports entries.
 
 It is kept in the state folder (`kept_index`), so that a start reads it instead of making it anew.
 

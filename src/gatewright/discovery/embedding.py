@@ -108,11 +108,6 @@ class Embedding:
         self._queries: OrderedDict[str, Floats] = OrderedDict()
         self._enough = False
 
-    @property
-    def wanted(self) -> bool:
-        """Whether more than the built-in vectors are configured."""
-        return self._settings().discovery.embedder.type != "built-in"
-
     def look(self, index: ToolIndex) -> None:
         """Begin what there is to do: with another embedder from the start, else with the tools that came since."""
         written = self._settings().discovery.embedder

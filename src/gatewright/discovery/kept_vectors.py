@@ -1,4 +1,4 @@
-"""Keeps a stronger embedder's vectors in a file of the state folder, by digest of the embedded text, so that a restart embeds nothing again.
+"""`KeptVectors`: the configured embedder's tool vectors, kept in a file by digest of the embedded text, so that a restart embeds nothing anew.
 
 The file is of one embedder; it has a first line, a digest of all that comes after, the identity of the embedder, and digests, scales and
 components of all vectors. It is mapped, not read: what of it is used is in memory by then.

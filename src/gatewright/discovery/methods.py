@@ -1,4 +1,4 @@
-"""MGP §16 methods, also as tools: `mgp/tools/discover`, `request`, `session`, `session/evict`, `mgp_tools_describe`, in a token budget.
+"""`MetaTools` answers MGP §16: tool search, description, capability requests that load tools, session context, eviction; in a token budget.
 
 Each is one function of its params, whichever way it is asked: as a method by a client that negotiated `tool_discovery`, or as a tool of
 the gateway by any host, under three names (decisions C-14, C-15).

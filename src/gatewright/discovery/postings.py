@@ -1,4 +1,4 @@
-"""Inverted index (term → slots, BM25F impacts) with typo-tolerant look-up by trigrams, appended to, swept in slices; array types.
+"""Inverted index for tool search: `Postings` (term → slots, BM25F impacts), `Spelling` (typo-tolerant look-up by trigrams); saved, swept.
 
 An impact is the part of BM25F (Robertson, Zaragoza and Taylor, 2004) that does not depend on other tools, in a byte. How rare a
 term is, is asked at search time, of the tools that the searcher may see and of no others.

@@ -56,7 +56,7 @@ def _class_of(code: int) -> str:
 
 
 _CLASSES = _Classes()
-_LETTERS = {ord(one): " " for one in "0pHKGeoxn" if one != "e"}
+_LETTERS = {ord(one): " " for one in "0pHKGoxn"}
 _ONLY_MARKS = {ord(one): " " for one in "aA0HKGeoxn"}
 _ONLY_DIGITS = {ord(one): " " for one in "aApHKGeoxn"}
 

@@ -1,4 +1,4 @@
-"""`CallbackBook`: sends servers' callbacks and the gateway's confirmations to callers, by MGP or elicitation; audits; takes answers.
+"""`CallbackBook`: puts servers' MGP callbacks (§13.4) and the gateway's confirmations to callers, or as elicitation; takes answers; audits.
 
 The ids that clients see are the gateway's own: random, bound to the caller, the endpoint, the profile and the session that were asked,
 and good for one answer. A client that negotiated callbacks and answers no elicitation gets the gateway's own question, whether a call

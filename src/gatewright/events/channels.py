@@ -1,4 +1,4 @@
-"""Table of the gateway's own event channels: which audit records each is made of, its severity, which callers hear it; channel patterns.
+"""The gateway's event channels: table of severity and audience; turns audit records into events and filters them by caller; matches patterns.
 
 An event is never more than the record says: arguments and results are in neither.
 """

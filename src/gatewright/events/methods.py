@@ -1,4 +1,4 @@
-"""`EventMethods`: `mgp/events/subscribe` and `unsubscribe` (MGP §13.2); publishes the gateway's events (audit records, dispatched calls).
+"""`EventMethods`: `mgp/events/subscribe` (new or resumed), `unsubscribe` (MGP §13.2); publishes audit records and started calls as events.
 
 A subscription begins with its answer: what happens before its caller knows its id is kept until then.
 """

@@ -1,4 +1,4 @@
-"""`ServerEvents`: subscribes at MGP servers to event channels that clients want, passes their events on, unsubscribes after the last client.
+"""`ServerEvents`: one subscription at an MGP server for all clients that want the same events; passes these on, rate limited; resubscribes.
 
 Clients that want the same of a server share one subscription there. It is made on the server's main connection, and made again
 whenever that is a new one. What a server sends under an id that it did not give out is dropped.

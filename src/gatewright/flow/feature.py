@@ -1,4 +1,4 @@
-"""Data flow control as a feature: gate `flow` and the filter that taints sessions; the taints are kept across reloads."""
+"""`FlowFeature`: gate `flow` and the filter that taints sessions by what their calls read; the taints outlast configuration reloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adds and removes server entries in the text of a host's config (JSON, TOML, YAML), verified by parsing both; writes no file.
+"""Reads, adds and removes server entries in a host's config text (JSON, TOML, YAML); verifies that nothing else changed; no file I/O.
 
 Theory: the edit is made in the text, and then both texts are read. Unless they say the same but for
 the entries in question, the edit is thrown away with an error; so a mistake here costs a message,

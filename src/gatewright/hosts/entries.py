@@ -1,4 +1,4 @@
-"""Builds one server entry, remote or local, in the spelling of a given host."""
+"""Builds one server's entry in the keys of a given host: remote (URL, token or the variable that holds it) or local (command, arguments, env)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the server entries in a parsed host document, each with its project and placeholder syntax; tells if the host disabled it.
+"""Finds server entries in a parsed host document, with project and dialect; what their `input:` and folder placeholders mean; which are off.
 
 One document may have several places: `~/.claude.json` has servers of the user and of each project.
 """

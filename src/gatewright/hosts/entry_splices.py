@@ -1,4 +1,4 @@
-"""Adds an entry to a host file's text, and takes it out again even after later edits; `Record` and `Step` keep the splices for that.
+"""Adds an entry to a host file's text and undoes that even after later edits; `Record`, `Step` hold text changes and the servers replaced.
 
 Theory: a change of a text is one splice: at an offset, one piece in the place of another. As long as
 the file is what we left, the splice backwards gives the file that was there before, byte for byte, and

@@ -1,4 +1,4 @@
-"""Table of supported MCP hosts (`HOSTS`): configuration file paths on each platform, and the format of their server entries.
+"""`HOSTS`: table of supported MCP hosts: configuration file paths by platform, format of server entries, tool name limits; finds one by name.
 
 Paths are templates over a few named folders (`{home}`, `{config}`, …) because hosts agree on those
 and on little else. Nothing here reads a file, the environment or the platform: they are arguments,

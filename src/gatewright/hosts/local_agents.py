@@ -1,4 +1,4 @@
-"""Credentials by which hosts of this machine are told apart as agents: local token plus host name (`TOKEN~cursor`).
+"""Bearer credentials by which MCP hosts of this machine count as agents: makes `TOKEN~cursor` (local token, host id), maps them to callers.
 
 A host that reaches the gateway without a key shows the gateway's local token, or rather `gatewright bridge` does for it.
 Behind the token may stand which host that is, `TOKEN~cursor`: then it is the agent `cursor` in grants, limits, approvals and

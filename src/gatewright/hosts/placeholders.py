@@ -1,4 +1,4 @@
-"""Translates hosts' placeholder syntaxes (`${env:X}`, `$X`, `{env:X}`) to `${X}`, and parses the gateway's own.
+"""Translates hosts' placeholders (`${env:X}`, `$X`, `{env:X}`) to `${X}`; refuses any that run programs or read files; parses the gateway's.
 
 Nothing is looked up and nothing is executed here: `${env:TOKEN}`, `$TOKEN`, `{env:TOKEN}` and the like
 all become `${TOKEN}`, what a host asked its user for becomes a variable or a secret with a name, and

@@ -1,4 +1,4 @@
-"""Plans an import: which servers are written under which ids, with which secrets, conflicts and notes. Pure.
+"""Plans an import (`Plan`): ids, secret names and limits of the servers to write; skips those already there, refuses ones without consent.
 
 What is there already comes in (`Known`), what would be written comes out (`Plan`). Nothing that goes to people has a
 literal secret in it; the secrets themselves are in `secrets`, which no repr shows.

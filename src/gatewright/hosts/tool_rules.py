@@ -1,4 +1,4 @@
-"""Tool rules of a foreign `mgp.toml`: keeps keys that tighten policy, says why others are dropped; takes the lower of both limits.
+"""Tool rules of a foreign `mgp.toml`: keeps keys that tighten policy, says why others are dropped; lowers limits to the gateway's own.
 
 Every key of a rule, and every option of a built-in validator, stands in one of the tables here. What is kept leaves no tool
 with less than it has where there is no rule; for everything else there is a reason, which is told.

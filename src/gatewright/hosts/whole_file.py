@@ -1,4 +1,4 @@
-"""Reads a host's config file (regular, bounded); replaces or removes it atomically if unchanged since; private files; masked errors.
+"""Reads a host's config file (regular, bounded); replaces it atomically or removes it, if unchanged since; writes other files owner-only.
 
 Nobody who reads the file sees half of it, its mode and owner stay, and a link stays a link: what it
 points to is replaced.
@@ -24,6 +24,7 @@ __all__ = [
     "read_text",
     "remove_folders",
     "replace_text",
+    "too_large",
     "write_private",
 ]
 
@@ -50,12 +51,17 @@ def read_bytes(path: Path) -> bytes:
     finally:
         os.close(descriptor)
     if found.st_size > MAX_BYTES or len(content) > MAX_BYTES:
-        raise CannotRead(
-            "too-large",
-            f"{path} has more than {MAX_BYTES // 1024 // 1024} MB",
-            "name the file that has the servers in it",
-        )
+        raise too_large(path)
     return content
+
+
+def too_large(name: Path | str) -> CannotRead:
+    """Why more than `MAX_BYTES` of a file or of a stream are not read."""
+    return CannotRead(
+        "too-large",
+        f"{name} has more than {MAX_BYTES // 1024 // 1024} MB",
+        "name the file that has the servers in it",
+    )
 
 
 class Unreadable(Exception):  # noqa: N818 - says what the text is

@@ -1,4 +1,4 @@
-"""Builds the OAuth issuers from settings, reused while unchanged; registers secrets for redaction; checks reachability; base URL."""
+"""Builds OAuth issuers, `Tokens` and resource metadata from settings, reused while unchanged; checks reachability; public base URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maps the process's own credentials to callers: operator token, tokens of local hosts, and the key of a `gateway_form` configuration."""
+"""Maps the process's own credentials to callers: operator token, tokens of local hosts, and the key of a gh-aw configuration (`gh_aw_form`)."""
 
 from __future__ import annotations
 

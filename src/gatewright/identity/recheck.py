@@ -30,7 +30,7 @@ log = logging.getLogger("gatewright.identity")
 
 
 class Tokens(Protocol):
-    """What is known of access tokens (`identity.Tokens`)."""
+    """What is known of access tokens (`identity.tokens.Tokens`)."""
 
     def is_due(self, credential: str) -> bool:
         """Whether it is time to look again."""

@@ -1,4 +1,4 @@
-"""Health of one server (MGP §11.3): by its MGP method, else MCP's `ping` or `server/discover`, else its connection state; bounded."""
+"""`Health`: asks a connected server by its MGP method (§11.3), else `ping` or `server/discover`; judges others by state; trims details."""
 
 from __future__ import annotations
 

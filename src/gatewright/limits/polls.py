@@ -11,7 +11,7 @@ that many times a second without paying.
 
 Where a caller was given a task to wait by, asking how that stands is a look at the call.
 
-A look is known by what was asked in its own words (`records.request_of`): that costs a digest, and only callers who
+A look is known by what was asked in its own words (`audit.call_records.request_of`): that costs a digest, and only callers who
 have something waiting pay it. What is forgotten, by a restart or by another spelling, is counted, and given back when it runs.
 """
 

@@ -1,4 +1,4 @@
-"""`OpenRequests`: remembers a topic's requests, bounded per sender; rejects reused ids, second responses, and those of participants not asked.
+"""`OpenRequests`: tracks a topic's requests, bounded per sender; rejects reused ids, repeated responses, responses of those not addressed.
 
 A response names the envelope that it is to (MCPx §3.1.2). Where the gateway has seen that request, only whom it was put to may answer, each
 of them once; one that was put to nobody in particular may be answered once by everybody but its sender. Whoever believes a response

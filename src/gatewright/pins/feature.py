@@ -1,4 +1,4 @@
-"""`PinsFeature`: checks listed tools before clients see them, gate `definition`, filter `injection`, reserved names; polls acceptances."""
+"""`PinsFeature`: checks listed tools before clients see them; provides gate `definition`, filter `injection`; polls for acceptances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Pinning`: scans definitions as servers list tools, compares pins, decides which are held back; reserved names; records each step."""
+"""`Pinning`: checks definitions as servers list tools, by pins, poisoning signals and look-alike names; holds tools back; audits each step."""
 
 from __future__ import annotations
 

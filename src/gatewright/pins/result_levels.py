@@ -1,4 +1,4 @@
-"""`levels_of`: the `injection` levels (`off`, `mark`, `hold`) of `[results]`, servers and tools, for the filter `injection`."""
+"""`levels_of`: reads the levels (`off`, `mark`, `hold`) of filter `injection` from `[results]`, servers and tools in the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RedactionFeature`: gate `sanitize`, filter `redact`, removal of secrets from servers' notifications; keeps the key of the redaction marks."""
+"""`RedactionFeature`: provides gate `sanitize`, filter `redact`, removal of secrets from servers' notifications; makes the marks' key."""
 
 from __future__ import annotations
 

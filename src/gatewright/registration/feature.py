@@ -1,4 +1,4 @@
-"""`RegistrationFeature`: adds registered servers to each configuration, answers both methods, restores servers, ends them with sessions."""
+"""`RegistrationFeature`: adds registered servers to each configuration; serves `mgp/discovery/register`, `deregister`; restores servers."""
 
 from __future__ import annotations
 

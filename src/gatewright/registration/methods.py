@@ -1,4 +1,4 @@
-"""Methods `mgp/discovery/register`, `deregister` (MGP §15.4, §15.5): start and end servers as a reload does; restore; end with sessions.
+"""`Registration` answers `mgp/discovery/register`, `deregister` (MGP §15): starts, ends, restores servers; `RegisteredServers`: those present.
 
 What is registered is added to whatever configuration is in force (`RegisteredServers.extend`) and started by going on with that: a server of
 the configuration and one that was registered are staged, judged and retired alike. Who registers is known from authentication.

@@ -1,4 +1,4 @@
-"""`Registered`: one server registered at run time, as it is kept; makes the `[[servers]]` entry and the grant for it."""
+"""`Registered`: one server registered at run time, in stored form; builds its `[[servers]]` entry and its creator's grant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be registered at run time, by whom, under which id: namespace, look-alikes, bounds, trust level, program and isolation."""
+"""`Rules`: what a caller may register at run time: id, look-alikes, counts, trust level, program, isolation; `barred`: by later settings."""
 
 from __future__ import annotations
 

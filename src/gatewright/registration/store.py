@@ -1,4 +1,4 @@
-"""Store of servers registered at run time and of their ids' owners, in the state database; the audit trail checks the count of changes."""
+"""`KeptServers`: stores persistent registered servers, and the owners of up to 1000 server ids, in the state database."""
 
 from __future__ import annotations
 

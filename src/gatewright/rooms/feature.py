@@ -1,4 +1,4 @@
-"""Rooms (MCPx) as a feature: the hub, its endpoint, and participants as callers, where `[rooms]` is configured."""
+"""`RoomsFeature`: sets up rooms (MCPx) where `[rooms]` is configured: hub, WebSocket endpoint, participants' handles as credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verifies signed room tokens: JWT (RFC 7519), checked by joserfc with keys from the configuration.
+"""`Signed`: verifies room tokens (JWT) by joserfc with configured keys; reads participant, capabilities, topics and expiry from the claims.
 
 Claims that count: `sub`, or `participantId` as MCPx gateways before this one wrote it; `capabilities`, a list;
 `topic` or `topics`, where the token is good; `exp`, which must be there. Only the configured algorithms are

@@ -1,4 +1,4 @@
-"""Limits how many topics one participant may open, so that a single one cannot take all of `max_topics`."""
+"""`TopicShares`: limits how many existing topics count for one participant; when its opener leaves, a topic may pass to another member."""
 
 from __future__ import annotations
 

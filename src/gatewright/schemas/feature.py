@@ -1,4 +1,4 @@
-"""`SchemasFeature`: gate `schema` and filter `output_schema` over the same compiled schemas, kept on reload if nothing changed."""
+"""`SchemasFeature`: provides gate `schema` and filter `output_schema` over one cache of compiled schemas, reused on reload if unchanged."""
 
 from __future__ import annotations
 

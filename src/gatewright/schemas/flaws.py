@@ -68,7 +68,7 @@ class Flaws:
         self._kept = Compiled(depth, subschemas)
 
     def of(self, schema: Any, arguments: Any) -> list[Flaw]:
-        """What is wrong, at most `MOST` flaws, the telling ones first. None where the schema says nothing
+        """What is wrong, at most `MOST` flaws, the telling ones first. There are none where the schema says nothing
         or cannot be used, nor where a worker judged the arguments because that takes too long for the event loop."""
         compiled = None if schema is None else self._kept.of(schema)
         if not isinstance(compiled, CompiledSchema):

@@ -1,4 +1,4 @@
-"""Compiles JSON Schemas and validates values within a cost bound; patterns in linear time where possible, decimals exactly.
+"""`CompiledSchema`: validates values and their member names by a JSON Schema within a cost bound; bounded patterns, exact decimals.
 
 Theory: the schema is hostile until measured (`schemas/cost`), references are never fetched, and
 patterns run on an engine that is linear in the text. A pattern that this engine cannot express

@@ -1,4 +1,4 @@
-"""`size_of`: counts values, depth, characters and wide numbers of a decoded JSON value, to estimate the cost of schema validation."""
+"""`size_of`: counts values, depth, characters and large or fractional numbers in a decoded JSON value, to estimate validation cost."""
 
 from __future__ import annotations
 

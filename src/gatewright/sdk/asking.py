@@ -1,4 +1,4 @@
-"""Sends a tool's question (elicitation, sampling, roots) to its caller; `Running` keeps a call's cancellation, pending answers, wait time.
+"""Sends a tool's question (elicitation, sampling, roots) to its caller; `Running`: a call's cancellation, wait time, messages from threads.
 
 A legacy caller is asked at once. A modern one is answered `input_required` and repeats its request, mostly with the state that
 names the waiting call; where it comes without that, the tool runs anew, and finds the answers that the request already

@@ -1,4 +1,4 @@
-"""`Context` of a tool call: progress, log, partial results, elicitation, sampling, roots, time left, cancellation; finds its parameter.
+"""`Context` of a tool call: progress, logs, partial results, elicitation, sampling, roots, time left, cancel flag; finds the parameter for it.
 
 A server fills in the way to the caller (`back`). Without one, in a test or a call inside one process, progress goes
 nowhere, log lines go to the log `gatewright.sdk.tool`, and nobody can be asked.

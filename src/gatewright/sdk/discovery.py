@@ -1,4 +1,4 @@
-"""`Discovery`: imports `mcp_tools.py` below a package or folder, or one file; registers tools; rescans by TTL, time limit; reports failures.
+"""`Discovery`: imports `mcp_tools.py` below a package or folder, or one file; registers their tools; rescans after a TTL; reports failures.
 
 Theory: what is found is files, so that looking imports nothing that has no tools; each file is then imported by
 itself. A module that breaks is a line in the report and never the end of the search. A scan stays valid for the

@@ -1,4 +1,4 @@
-"""Derives a tool's schemas, descriptions and argument decoding from its function; checks explicit schemas against it.
+"""Derives a tool's schemas and argument decoding from its function's type hints and docstring; checks explicit schemas against parameters.
 
 A parameter's description is the text in its `Annotated`, else that of the docstring (Google, NumPy and Sphinx
 style). A parameter without a type is refused: whoever calls a tool has only its schema.

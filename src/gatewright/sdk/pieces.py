@@ -1,4 +1,4 @@
-"""Runs generator tool functions: sends each yielded text as a stream chunk (MGP §12.4); the result is all of them joined in one text."""
+"""`collecting` wraps a generator tool function: sends each yielded text as a stream chunk (MGP §12.4), returns all joined; at most 8 MiB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registers tools from external providers, each queried with a time limit, and reports failures.
+"""`ask_providers`: queries asynchronous tool sources all at once under one time limit, registers their tools and returns each failure.
 
 A source that is late or broken is reported; the tools of the others are there all the same.
 """

@@ -1,4 +1,4 @@
-"""Runs a tool function, coroutine or in a thread, under a time limit that stands still while the user is asked; cancels it when over."""
+"""`run_function`: runs a coroutine, or a plain function in a thread, under a time limit that pauses for a user's answer; then cancels it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`Signature`: a tool as explicit input and output fields with constraints; makes its JSON Schema and MCP definition.
 
-The mapping to JSON Schema is a table (seed 002): String, Integer, Float and Boolean with their machine types; a type
+The mapping to JSON Schema is a table: String, Integer, Float and Boolean with their machine types; a type
 that is none of these is a string; a constraint that nobody knows is ignored. A field is required unless it has a
 default or says that it is not.
 """

@@ -1,4 +1,4 @@
-"""Thread pool for plain tool functions, which are stopped at their time limit by an asynchronous exception.
+"""Thread pool for plain tool functions: an exception raised in the thread stops one at its time limit; threads waiting for a user are extra.
 
 Theory: a thread cannot be killed, but CPython can raise an exception in it at its next instruction. A function that
 waits inside C code is reached when it comes back from there, so nothing that it would have done afterwards

@@ -55,7 +55,7 @@ class ToolSecurity:
     permissions_required: tuple[str, ...] = ()
     """Names of MGP §3.2, or reverse-domain names."""
     validator: str = "none"
-    """One of the gateway's named checks: `shell`, `path`, `network`, `readonly`, `code_safety` …"""
+    """One of the gateway's validators: `sandbox`, `paths`, `network_restricted`, `readonly`, `code_safety` …"""
     confirmation_required: bool = False
     """Whether a person has to agree to each call."""
 
@@ -115,7 +115,7 @@ class Tool:
     yields: bool = field(init=False, default=False)
     """Whether the function is a generator of texts: its result is all of them, and each is sent ahead to who asked for a stream."""
     fingerprint: str = field(init=False, default="")
-    """SHA-256 of name, version, schemas and security in canonical JSON, hexadecimal."""
+    """SHA-256 of name, version, schemas, `destructive` and security in canonical JSON, hexadecimal."""
 
     # A list, because the instance is frozen; filled at the first call.
     _checks: list[CompiledSchema] = field(init=False, repr=False, default_factory=list)

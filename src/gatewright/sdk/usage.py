@@ -5,6 +5,7 @@ Who called what is not kept here: that record is the gateway's audit trail.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
@@ -46,26 +47,30 @@ class Usage:
 
     def __init__(self) -> None:
         self._tools: dict[str, _Figures] = {}
+        self._lock = threading.Lock()
+        """Tools run in threads, and end in several at a time."""
 
     def add(self, tool: str, seconds: float, error: str = "") -> None:
         """One call ended. `error` is empty where it went well."""
-        figures = self._tools.get(tool)
-        if figures is None:
-            # Another thread may have made it meanwhile.
-            figures = self._tools.setdefault(tool, _Figures())
-        figures.calls += 1
-        figures.times.append(seconds)
-        if error:
-            figures.by_error[error] = figures.by_error.get(error, 0) + 1
+        with self._lock:
+            figures = self._tools.get(tool)
+            if figures is None:
+                figures = self._tools[tool] = _Figures()
+            figures.calls += 1
+            figures.times.append(seconds)
+            if error:
+                figures.by_error[error] = figures.by_error.get(error, 0) + 1
 
     def of(self, tool: str) -> ToolUsage:
         """One tool's figures; all zero for one that was never called."""
-        figures = self._tools.get(tool) or _Figures()
-        times = sorted(one * 1000 for one in figures.times) or [0.0]
+        with self._lock:
+            figures = self._tools.get(tool) or _Figures()
+            calls, by_error, kept = figures.calls, dict(figures.by_error), list(figures.times)
+        times = sorted(one * 1000 for one in kept) or [0.0]
         return ToolUsage(
-            calls=figures.calls,
-            errors=sum(figures.by_error.values()),
-            by_error=dict(figures.by_error),
+            calls=calls,
+            errors=sum(by_error.values()),
+            by_error=by_error,
             p50_ms=times[len(times) // 2],
             p95_ms=times[min(len(times) - 1, len(times) * 95 // 100)],
             max_ms=times[-1],

@@ -1,4 +1,4 @@
-"""Orders tool versions by Semantic Versioning 2.0.0, section 11."""
+"""Checks tool versions (`1` and `1.2` are allowed) and makes their sort key by Semantic Versioning 2.0.0, section 11."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Chunks`: redacts results streamed in chunks (MGP §12.4), holding back per call what the next chunk may complete to a secret.
+"""`Chunks`: redacts streamed result chunks (MGP §12.4), holding back per call what may be part of a secret; no text above 4096 calls.
 
 What may still become part of a secret is held back for the next chunk, so texts move a little between chunks, and their number and
 indexes stay. Only where a call ends without a chunk that says `done` is there one more, with what was held. Of a call that there is no

@@ -1,4 +1,4 @@
-"""Detection rules for secrets by context: a key name, vendor, authentication scheme or URL beside them.
+"""Detection rules for secrets by what stands beside them: key name, vendor, auth scheme, URL, option; `of_member` judges a JSON member.
 
 `HINTS` is what a text must hold for any of it, JSON text with its escapes included; `RULES` find the
 exact places in text without escapes, `of_member` judges a member of a JSON object. Each finding is (start, end, rule).

@@ -1,4 +1,4 @@
-"""Words for secrets (password, key, …) in languages other than English, as patterns; `is_foreign_name` tells member names that have one."""
+"""Patterns of words for secrets (password, key, …) in languages other than English; `is_foreign_name`: whether a member's name has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redacts secrets in the strings of a JSON text and leaves all other bytes unchanged.
+"""Redacts secrets in JSON text, judging strings alone and by member name; all other bytes and handles (`nextCursor`, `taskId`) stay.
 
 The text is scanned as it came. Only where that finds something worth a look, the strings around it are decoded and
 judged, alone and as members (a `password` member needs no pattern in its value). Numbers, structure, spaces and

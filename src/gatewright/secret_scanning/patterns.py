@@ -1,4 +1,4 @@
-"""RE2 patterns over bytes for the secret scanner: compiled on first use or ahead, linear search in windows, pattern sets.
+"""RE2 patterns over bytes for the secret scanner: compiled lazily or ahead, linear in windows, in sets; tests if a text looks random.
 
 One search is linear; many of them are only if none reads far beyond what it finds. RE2 reads on behind a match only as long
 as an earlier one may still grow, so what is `bounded` is searched in all of the text at once. A pattern that waits for something

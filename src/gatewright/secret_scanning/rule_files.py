@@ -1,4 +1,4 @@
-"""Reads rules in the form of gitleaks' TOML into `SecretRule`s: says by name what is wrong with a rule, and what of it has no effect here.
+"""Parses gitleaks-style TOML into `SecretRule`s: reports each rule that cannot be applied, and notices about settings with no effect here.
 
 Regexes are RE2's, as gitleaks' are. What cannot hold for a text without a file (`path`, `commits`) is left out with a notice; a rule that
 could not be applied as it is written is a problem, and none of its file counts then.

@@ -1,4 +1,4 @@
-"""`Scanner`: pre-scans a text in one pass, then finds secrets, personal data and terms exactly, also in base64, and replaces them by marks.
+"""`Scanner`: pre-scans text once, then locates secrets (also in base64), personal data, literal terms, operators' rule matches; replaces them.
 
 Two passes. The first asks of all text one question, in one automaton: is there anything worth a look? For nearly all
 text there is not, and nothing else is done. The second finds the exact places, rule by rule, and only here names,

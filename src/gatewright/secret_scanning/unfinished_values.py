@@ -1,4 +1,4 @@
-"""`open_value`: start of a quoted value at a chunk's end which the next chunk may show to be a secret, so that it is held back."""
+"""`open_value`: where a value starts that the next chunk may show to be a secret, as it is unclosed or its name may follow it."""
 
 from __future__ import annotations
 

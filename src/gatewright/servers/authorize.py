@@ -1,4 +1,4 @@
-"""OAuth for connections to protected servers: supplies, renews and stores tokens, has them redacted, handles challenges, logs in.
+"""`OAuth`: supplies, renews and stores a protected server's tokens, answers its challenges, logs in by browser; `Bearer`: a configured token.
 
 The client connection asks before each request and again after each refusal; everything between the two is here.
 The gateway has nobody in front of a browser: it uses what a login left, refreshes it, and otherwise

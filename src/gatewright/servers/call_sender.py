@@ -1,4 +1,4 @@
-"""Sends one call over a server's connection: waits for connection and lists, enforces the deadline, resends if surely unsent.
+"""`CallSender`: sends one call to a server: waits for its connection and relisting, enforces the deadline, resends once if surely unsent.
 
 The deadline of a call is here. What was certainly not sent goes to the next connection, once.
 """

@@ -1,4 +1,4 @@
-"""Catalogue of all servers' listings: resolves names per profile, lists what a caller may see; keeps views and lists, also across reloads.
+"""`Catalogue` of all servers' listings: resolves names per profile, lists what a caller may see; caches views and lists, also across reloads.
 
 Names are resolved and lists are made per profile, from immutable views that are rebuilt when
 something changed. A list is JSON text made of the servers' own texts; it is made once for each set of

@@ -1,4 +1,4 @@
-"""Forwards a client's notifications and `roots/list_changed` to a server on its session's connection; `connection_of`: that one's key."""
+"""Forwards a client's notifications and `roots/list_changed` on its session's server connection; `connection_of` names that connection."""
 
 from __future__ import annotations
 

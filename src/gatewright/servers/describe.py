@@ -1,4 +1,4 @@
-"""Merges servers' capabilities and instructions into those of one endpoint; instructions are redacted, marked and cut at 16 KiB.
+"""`describe`: merges servers' capabilities and instructions for one endpoint; redacts instructions, quotes them if several, cuts at 16 KiB.
 
 A single server without a prefix is mirrored: what it says of itself, unknown capabilities included,
 is what a host hears. Several are joined.

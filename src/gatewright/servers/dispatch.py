@@ -1,4 +1,4 @@
-"""`Dispatch`: sends a permitted call to its server, several servers, the catalogue or a gateway method; retries MGP errors.
+"""`Dispatch`: routes a permitted call to its server, several servers, the catalogue or a gateway method; retries MGP errors; finds fast paths.
 
 Tools, prompts and resources have an owner, which the gates have resolved, and so have methods that an operator declared for
 a server. Lists are the catalogue's. A few methods concern several servers at once. What is none of these goes nowhere.

@@ -1,4 +1,4 @@
-"""`InFlight` counts calls on a connection; `Drain` waits for them and for tasks, answers the rest with 3003, and closes the connection."""
+"""`InFlight` counts a connection's calls; `Drain` waits for them and its tasks until a deadline, fails the rest (MGP 3003), closes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches a server's tools, prompts, resources and templates in pages, as raw JSON within limits; keeps the old ones of a failed list.
+"""`fetch_listing`: fetches a server's tools, prompts, resources, templates in pages as raw JSON, bounded; a failed list keeps its old entries.
 
 Nothing is modelled: a definition is a table of raw JSON members, so what this version of the gateway
 has never heard of passes byte for byte. A list that breaks a limit counts as one that could not be fetched, and `failures` says so.

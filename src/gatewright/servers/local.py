@@ -1,4 +1,4 @@
-"""In-process tool server whose tools are Python functions of the gateway itself.
+"""`LocalServer`: in-process tool server whose tools are Python functions of the gateway itself, called directly and without MCP.
 
 A coroutine function runs on the loop; a plain function runs on the loop too, and so must not block:
 whoever registers one says by that that it does not.

@@ -1,4 +1,4 @@
-"""Interactive OAuth login at one protected server: connects without a token, follows the challenge with a browser, stores the grant.
+"""`log_in`: interactive OAuth login at one server: connects without a token, so that its refusal starts the browser flow of `OAuth`.
 
 The server itself says that a login is wanted and for what, so it is asked: hello and its tools are
 requested without a token, and the first refusal begins the login. A server that refuses nothing is

@@ -1,4 +1,4 @@
-"""Keeps the listening clients, rechecks their callers and access, and sends them notifications (lists, resources, tasks, audit events).
+"""`ServerNotifications`: registers listening clients, rechecks their caller and access, tells them of lists, resources, tasks, audit events.
 
 List changes are told by the catalogue's owner after the catalogue has them, so that who is told and
 lists at once sees what it was told of.

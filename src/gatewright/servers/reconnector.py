@@ -1,4 +1,4 @@
-"""`Reconnector`: keeps one server connection up: backoff, restart limits, barred until permitted, drain; calls wait or fail fast.
+"""`Reconnector`: keeps one server connection up: restarts with backoff and limits, waits for permission, drains; calls wait or fail fast.
 
 What a caller feels: a server that just died is back before the next call needs it; one that dies again and again is asked ever more
 rarely, and its calls are refused with the reason instead of waiting; an HTTP server that is down costs a call no more than the refused

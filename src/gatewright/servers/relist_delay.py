@@ -1,4 +1,4 @@
-"""`Paced`: rate limit for listing a server again: debounce, a burst of 20, then one a second; never two together, merged; retries.
+"""`Paced`: runs a server's relisting at a limited rate: debounced, 20 in a burst, then one a second; never two at once; retries failures.
 
 Servers announce each of many changes; one look answers all that come within a moment. One that never stops announcing would
 have the gateway fetch, judge and record its lists without end, so after a good number of looks they come once a second.

@@ -1,6 +1,6 @@
 """`ServerSpec`: one tool server as configured: endpoint, restart, authentication, limits and the operator's tool rules.
 
-`config` reads files, `app` builds these; this folder knows no file format.
+`config` reads files, `settings_adapters` builds these of settings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`StraightLine`: fast path to a stdio server: writes prepared calls to its pipe, hands unusual ones to the pipeline; when it may be taken."""
+"""`StraightLine`: fast path to a server on a pipe: writes prepared calls, hands unusual ones to the pipeline; `StraightLines` decides when."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Said(NamedTuple):
 
 
 class Judge(Protocol):
-    """Judges the words of one server (`servers.screen`)."""
+    """Judges the words of one server (`servers.server_screen`)."""
 
     def asked(self, call: Call, one: Any) -> dict[str, Any]:
         """A question as it may be asked. Raises `CannotAsk`."""

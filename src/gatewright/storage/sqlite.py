@@ -1,4 +1,4 @@
-"""SQLite engine: connections, pragmas, transactions, versions, and the state database in a file. The only file that uses sqlite3.
+"""SQLite engine: creates, opens and migrates database files (`Database`); `StateFile`: `state.db` as an `Engine`. Only this file uses sqlite3.
 
 Theory: one writer per file, write-ahead log, readers beside it. A statement runs outside Python's
 global lock, so work given to SQLite as one statement costs the event loop nothing but a core.
@@ -82,7 +82,7 @@ class Database:
 
     @classmethod
     def open_to_look(cls, path: Path) -> Database:
-        """Open an existing store of any version, to ask for its `mark` and `steps`. Raises `DatabaseError`."""
+        """Open an existing store of any version, to read from it: its `mark`, its `steps`, its rows. Raises `DatabaseError`."""
         return cls(_connect(path, "ro"), path)
 
     @classmethod

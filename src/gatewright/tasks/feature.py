@@ -1,4 +1,4 @@
-"""`TasksFeature`: with an approval queue, adds the call hook that turns calls waiting for an operator into MCP tasks, and their methods."""
+"""`TasksFeature`: with an approval queue, adds the kernel hook by which calls waiting for an operator become MCP tasks, and methods `tasks/*`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns calls that wait for an operator into MCP tasks, runs them after approval, and answers `tasks/*`.
+"""`Tasks`: turns tool calls that await an operator into MCP tasks, runs them once approved; answers `tasks/*`, asking servers about theirs.
 
 Theory. A caller that takes tasks is told at once that its call waits, by a task instead of a refusal. From then on the gateway stands in for
 it: it waits for the decision and then repeats the call, which passes every gate anew and uses the approval up. So nothing of a task is

@@ -1,4 +1,4 @@
-"""HTTP endpoints `/livez`, `/readyz` and `/metrics` (Prometheus); names servers and tools only to callers that may use them.
+"""`Health`: `/livez`, `/readyz` (servers settled, audit writable), `/metrics` (Prometheus); hides servers and tools that a caller may not use.
 
 Servers and tools are named to whoever may use them, and to operators: what a list hides from somebody is not told here
 either. Figures of tools that somebody may not know of stand together under one name.

@@ -1,4 +1,4 @@
-"""Counters and latency histograms of calls and tools, filled by a kernel hook at the end of each call.
+"""`CallCounts`: counts calls by outcome and tool durations by histogram bucket, in kernel hooks; also slow-call and high-memory warnings.
 
 The kernel tells of each end exactly once (`kernel.Hooks.ended`), with the time that the record took of it.
 """

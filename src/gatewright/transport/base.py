@@ -1,4 +1,4 @@
-"""Interfaces of all transports: duplex `Pipe` of whole messages, `Receiver` at its end, `Limits`, and fair turns.
+"""`Pipe`, duplex channel of whole messages, and its `Receiver` (protocols); connection `Limits`; `Pace`: when one peer's loop turn is over.
 
 Both directions are push, without a queue in between: a pipe calls its receiver on the event loop as soon as a
 message is whole, and `send` hands a message over without waiting. Waiting belongs to calls (they have deadlines),

@@ -36,7 +36,7 @@ from gatewright.transport.http_head import (
     status_of,
     weigh,
 )
-from gatewright.transport.http_serving import Serving
+from gatewright.transport.http_server_state import Serving
 from gatewright.transport.http_slices import Sliced
 from gatewright.transport.request_head_cache import AHEAD_S, KnownHeads
 from gatewright.transport.websocket_connection import WebSocketConnection

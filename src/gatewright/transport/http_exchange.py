@@ -1,4 +1,4 @@
-"""One HTTP request on the server: runs the ASGI application (`receive`, `send`), frames its response, and answers 500 if it fails.
+"""`Exchange`: one HTTP request on the server: runs the ASGI app or a task-free shortcut, frames and writes the response; 500 if it fails.
 
 Most requests are whole before the application asks, and most answers are one piece: then `receive` returns at once,
 and head and body leave in one write. The head waits for the first piece of the body, so that an application that
@@ -18,7 +18,7 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from gatewright.transport.http_head import KnownHead, end_of_head, refusal, spell, whole_head
-from gatewright.transport.http_serving import Serving
+from gatewright.transport.http_server_state import Serving
 from gatewright.transport.taskless import Started, Taskless
 
 __all__ = ["ENOUGH", "HIGH_WATER", "Connection", "Exchange"]

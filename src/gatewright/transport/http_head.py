@@ -1,4 +1,4 @@
-"""HTTP/1.1 head codec of the server: validates request heads (framing, Host), builds ASGI scopes, writes response heads.
+"""HTTP/1.1 heads on the server: validates requests' (framing, Host), builds ASGI scopes, writes responses'; `KnownHead` matches repeated ones.
 
 The parser is strict about characters; what is judged here is meaning: where a body ends, and for whom it is meant.
 Two readers who disagree about either can be made to see two different requests in one text, so whatever could be

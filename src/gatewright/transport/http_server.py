@@ -25,7 +25,7 @@ from gatewright.transport.base import BURST_S, FROM_CLIENTS, Limits
 from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.connection_limits import Seat, Seats
 from gatewright.transport.http_connection import HttpConnection
-from gatewright.transport.http_serving import App, Serving
+from gatewright.transport.http_server_state import App, Serving
 
 __all__ = [
     "BACKLOG",

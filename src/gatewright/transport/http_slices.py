@@ -1,4 +1,4 @@
-"""`Sliced`, base of HTTP connections: parses input 4 KiB a turn, pauses reading meanwhile, leaves the rest to an upgraded protocol.
+"""`Sliced`, base of HTTP and TCP connections: parses input 4 KiB a turn, pauses reading meanwhile, leaves the rest to an upgraded protocol.
 
 One read brings up to 256 KiB, and with them fifty thousand chunks of one byte or thousands of empty lines. Each costs the parser as
 much as a large one, so what is more than a little stands in line (`websocket_intake.Turns`); nothing more is read meanwhile.

@@ -1,4 +1,4 @@
-"""Resolves host names in a bounded number of threads of its own; concurrent look-ups of the same name share one. No cache.
+"""Resolves host names in a bounded number of threads of its own, fewer for untrusted names; concurrent look-ups of a name share one. No cache.
 
 A time-out frees whoever waits, not the thread that asks: a name server that is silent keeps it for half a minute. The loop's own few
 threads are for files and documents as well, so two such names would stop all of that, and every other look-up.

@@ -1,4 +1,4 @@
-"""`Egress`: one bounded HTTP GET or POST without redirects; `outside` allows only public addresses (SSRF protection); also tests addresses.
+"""`Egress`: single HTTP GETs and POSTs, bounded, no redirects or pool; resolver `PublicOnly` (SSRF protection); tells if a host is public.
 
 The addresses come from servers that the operator configured, but the servers chose them. So nothing
 but the given URL is asked, and `outside` keeps a public server from pointing into the operator's own

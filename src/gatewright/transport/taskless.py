@@ -1,4 +1,4 @@
-"""HTTP requests served without an asyncio task: interface `Taskless`, and `Started`, a coroutine that cancellation cannot skip.
+"""`Taskless`: interface told when the client leaves, for requests served without an asyncio task; `Started`: coroutine that always starts.
 
 A task that is cancelled before its first step runs nothing of its coroutine, no `finally` either. Where what that does has begun without
 the task, somebody has to end it all the same.

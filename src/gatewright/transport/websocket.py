@@ -1,4 +1,4 @@
-"""WebSocket as a pipe of text frames, ASGI server and `websockets` client: send queue, slow-reader cut, close codes, refused upgrades.
+"""`Pipe`s of WebSocket text frames: `Accepted` (ASGI server), `Connected` (client, by `connect`); cuts slow readers; `refuse`: HTTP answer.
 
 Both sides are the same thing turned round: a queue that a writer task empties, judged by the slow-reader rule, and a
 reader that hands frames on. Close codes (RFC 6455 §7.4): 1000 when we close, 1003 for a binary frame, 1007 for text

@@ -1,4 +1,4 @@
-"""`ClientSide`: a `websockets` client connection that limits a server's frames and pings before parsing, in fair turns; keepalive.
+"""`ClientSide`: `websockets` client connection that parses a server's frames a few per loop turn, within limits; keepalive allows late pongs.
 
 The library parses all of one read at once and answers each ping whether its peer reads or not. Here a peer that was dialled has
 the limits that clients have (`websocket_intake`), since it is trusted no more: it may be anybody's tool server or participant. Only

@@ -1,4 +1,4 @@
-"""`WebSocketConnection` (server side): uvicorn's protocol with input limits, write queue; `Direct`: messages straight to a receiver.
+"""`WebSocketConnection` (server): uvicorn's protocol with input limits, write queue; by `Direct` an app hands it to a `Receiver` and may end.
 
 An application may take a connection over (`Direct`): it is found in the scope's extensions as `DIRECT`. From then on
 messages are handed to a receiver as they arrive, frames are written that were encoded for many connections at once, and
@@ -22,7 +22,7 @@ from websockets.http11 import Request
 
 from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
-from gatewright.transport.http_serving import Serving
+from gatewright.transport.http_server_state import Serving
 from gatewright.transport.websocket import BROKEN_TEXT, NOT_UTF8, closing_reason
 from gatewright.transport.websocket_intake import EXCUSED, Intake, read_or_not
 from gatewright.transport.write_queue import WriteQueue

@@ -1,4 +1,4 @@
-"""Has a worker process handle one call's arguments or result in limited time; the refusal or failure where it is busy or too slow."""
+"""Sends a call's arguments or result to a worker process with a time limit; turns `Busy` and `Overtime` into a refusal or failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write queue of a connection whose client reads slowly: `Patience` (slow-reader timeout) and `WriteQueue` (WebSocket frames).
+"""`Patience` aborts a connection whose client does not read in time; `WriteQueue` holds back WebSocket frames for one that reads slowly.
 
 `Patience` is for every connection: a client that does not take what is written to it loses its connection. `WriteQueue` is
 the way out of a WebSocket, over which many clients may be written the same bytes.

@@ -1,4 +1,4 @@
-"""Refuses command lines of aws, gcloud, az, gh, terraform, helm, heroku and others that may do more than read; names the broken rule.
+"""Refuses command lines of aws, gcloud, az, gh, terraform, helm, heroku and others that may write or show secrets; returns the broken rule.
 
 Their commands are nouns and, last, a verb. A command reads where its verb is known to read and no option leads elsewhere, writes a file or
 shows a secret: of what carries an environment, user data or a client only single members are shown. The tables are `cloud.toml`.

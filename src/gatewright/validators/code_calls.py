@@ -1,4 +1,4 @@
-"""`code_safety` rules for calls: `getattr` and the like, classes made at run time, format strings, code loaders; writes at `readonly`."""
+"""`code_safety` rules for calls: `getattr` etc., run-time classes, format strings, code loaders; at `readonly` file writes, non-GET requests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
+from gatewright.validators.code_frame_functions import is_hidden
 from gatewright.validators.code_frame_names import FrameNames, mentioned
 from gatewright.validators.code_members import TYPES, Walk, is_refused_attribute
 from gatewright.validators.code_names import folded
@@ -55,11 +56,6 @@ def _value(node: ast.expr | None) -> object:
     return node.value if isinstance(node, ast.Constant) else None
 
 
-def _is_hidden(node: ast.Call) -> bool:
-    starred = any(isinstance(one, ast.Starred) for one in node.args)
-    return starred or any(one.arg is None for one in node.keywords)
-
-
 _SAFE_LOADERS = frozenset(
     f"yaml.{name}" for name in "SafeLoader CSafeLoader BaseLoader CBaseLoader".split()
 )
@@ -71,7 +67,7 @@ def _load(walk: Walk, node: ast.Call, name: str) -> Iterator[str]:
     paths = walk.names.paths(node.func)
     named = {one.arg: one.value for one in node.keywords}
     loads = False
-    if _is_hidden(node):
+    if is_hidden(node):
         pass
     elif paths == {"numpy.load"}:
         # Beside tables listed members alone pass.
@@ -350,10 +346,10 @@ def _is_other_request(node: ast.Call, paths: frozenset[str]) -> bool:
     if paths == {"urllib.request.Request"}:
         # Its address comes first, and with data it is a POST; a method by name is judged as any.
         sends = len(node.args) > 1 or any(one.arg == "data" for one in node.keywords)
-        return sends or _is_hidden(node)
+        return sends or is_hidden(node)
     verbs = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "method")]
     texts = [(folded(one) or "").upper() for one in verbs]
-    return _is_hidden(node) or not texts or not _READING_VERBS.issuperset(texts)
+    return is_hidden(node) or not texts or not _READING_VERBS.issuperset(texts)
 
 
 def _opens_to_write(node: ast.Call) -> bool:
@@ -364,4 +360,4 @@ def _opens_to_write(node: ast.Call) -> bool:
     if isinstance(node.func, ast.Attribute):
         modes += [one for one in node.args[:1] if _MODE.fullmatch(folded(one) or "-")]
     texts = map(folded, modes)
-    return _is_hidden(node) or any(text is None or _WRITES.search(text) for text in texts)
+    return is_hidden(node) or any(text is None or _WRITES.search(text) for text in texts)

@@ -1,4 +1,4 @@
-"""`code_safety` at `strict`, `readonly`: allowed bases, metaclasses, decorators, `__slots__`; enums without members; positional patterns.
+"""`code_safety` for classes at `strict`, `readonly`: refuses computed `__slots__`, empty enums, risky positional patterns; allows known bases.
 
 A class whose members are computed has special ones that no text names: other code looks them up, and dataclasses run them as text. So classes
 are written out.

@@ -1,4 +1,4 @@
-"""`code_safety` rules of `strict` and `readonly`: refuses files, unlisted dunder and private members, unsafe classes, formats, environment.
+"""`code_safety` rules of `strict`, `readonly`: no file opening, unlisted dunder or private member, unsafe class or format, whole `os.environ`.
 
 At these levels what passes is listed. So no file is opened, a special member is one of a few, and a private one belongs to the program.
 """

@@ -1,4 +1,4 @@
-"""What names in pandas and numpy code certainly stand for: import, function, class, builtin, constant; `mentioned`: nodes naming types."""
+"""`FrameNames`: what a name certainly stands for, bound only once (import, function, class, builtin, value); `mentioned`: nodes naming types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name resolution for `code_safety`: which modules, members or constant texts a name or expression may stand for.
+"""Name resolution for `code_safety`: which modules, members or constant texts a name or expression may be; `rebound`: redefined builtins.
 
 Flow is not followed: a name stands for everything that is bound to it anywhere in the source. So a name
 that once was a module stays one, and the order of statements hides nothing.

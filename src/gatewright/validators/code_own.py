@@ -1,4 +1,4 @@
-"""`code_safety` at `strict`, `readonly`: `type(x)`, `__class__` only named, compared, shown; `vars`, `__dict__`, `setattr` only of `self`.
+"""`code_safety` at `strict`, `readonly`: a class from `type(x)` is only named, compared, shown; `vars`, `__dict__`, `setattr` only of `self`.
 
 What `vars`, `__dict__`, `type` and `__class__` give of a class, a module or a file leads to what no text names. So a class is only named,
 compared or shown, and all members are those of `self`, in methods that cannot be called but through their object: special ones, and those

@@ -1,4 +1,4 @@
-"""Validator `sandbox`: judges shell command lines and values in modes allow-list, deny-list and strict (MGP §4.5).
+"""Validator `sandbox` (MGP §4.5): judges shell command lines and values by mode allow-list, deny-list, strict, or preset `inspect`, `develop`.
 
 Three modes. `allow-list` parses a line and accepts known programs in uses that only read; `deny-list`
 parses it the same way and refuses the programs and options that are known for harm; `strict` needs no grammar

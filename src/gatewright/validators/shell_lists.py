@@ -1,7 +1,8 @@
-"""Parses shell lines of several commands with bash's grammar: lists (`&&`, `||`, `;`), pipes, redirections and assignments before a command.
+"""`read_list`: parses a shell line with bash's grammar into pipelines: lists, groups, `if`, loops, jobs; marks in place of substitutions.
 
-What one line may hold is what coding agents write all day. Each command is taken out of it, to be judged by itself; loops, functions,
-expansions, substitutions, jobs and here-documents stay refused by the name of their node.
+What one line may hold is what coding agents write all day. Each command is taken out of it, to be judged by itself. Loops,
+expansions, substitutions, jobs and here-documents are read where what they stand for is known; anything else, such as a function, is refused by the
+name of its node.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parses a shell command line with bash's grammar into words, or names the construct that is not allowed.
+"""`read`: parses a shell line of one command, or a pipe, with bash's grammar into words (quotes, braces, escapes); names what is not allowed.
 
 Theory: a shell rewrites its text before it runs anything, so text cannot be judged; words can. The
 line is parsed with the grammar of bash, and only what has one reading passes: plain commands, words

@@ -1,4 +1,4 @@
-"""Recognises texts that a client would fetch as a URI, and parses them; None where browsers, curl and Python read different targets.
+"""Recognises URIs and git remotes (`user@host:path`) in texts; `read`: what a URI leads to, None where browsers, curl and Python differ.
 
 Theory: a check that reads a URI in one way is passed by a spelling that a client reads in another. So what a text names is
 judged by the most generous reader (a browser leaves out tabs, line ends and slashes; Python takes off `<…>` and `URL:`), and

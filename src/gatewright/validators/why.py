@@ -124,7 +124,7 @@ def _widened(
             passes = judge(tried) is None
         except BadOptions:
             continue
-        if passes and left:
+        if passes:
             left -= 1
             enough += [tried["allow"]] if tried.get("allow") else []
             yield {
@@ -132,6 +132,8 @@ def _widened(
                 for name, one in tried.items()
                 if one or name in options or name in {"hosts", "root"} & more.keys()
             }
+            if not left:
+                return
 
 
 def _of_sandbox(

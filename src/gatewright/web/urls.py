@@ -1,4 +1,4 @@
-"""URL checks for untrusted URLs: HTTPS only, loopback, origin comparison, path containment.
+"""Checks untrusted URLs: HTTPS only (or loopback), same origin, path containment; `bare` strips user, password and query.
 
 A protected server names an authorization server, which names endpoints: each of these URLs is a
 chance to make the gateway, or the browser of its operator, speak to somebody it should not.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import json
 import threading
 import tomllib
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from gatewright.hosts.commands.import_sources import Found, fetch, find_sources
 from gatewright.hosts.commands.imports import bring_in
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.read import Place
+from gatewright.hosts.whole_file import MAX_BYTES
 from tests.cli.shell import Shell
 from tests.hosts.more_samples import MANIFEST, MORE_SAMPLES
 from tests.hosts.sample import zipped
@@ -96,3 +98,11 @@ def test_two_bundles_from_one_place_are_told_apart(
     assert [Path(one["cwd"], "server/index.js").read_text() for one in servers] == scripts
     for one, source in zip(servers, found, strict=True):
         assert one["cwd"].endswith(hashlib.sha256(source.content).hexdigest()[:40])
+
+
+def test_a_longer_text_than_any_file_may_have_is_refused_on_standard_input_too(
+    shell: Shell,
+) -> None:
+    long = json.dumps({"mcpServers": {"a": {"command": "b"}}, "rest": "x" * (MAX_BYTES + 1)})
+    done = shell.run("import", "-", "--json", given=long)
+    assert "standard input has more than 16 MB" in done.out + done.err

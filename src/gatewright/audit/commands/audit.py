@@ -1,4 +1,4 @@
-"""`gatewright audit`: `tail`, `query`, `show`, `verify` (gateway running or not), `export`; `accept`: goes on with a rolled-back state."""
+"""`gatewright audit`: `tail`, `query`, `show`, `verify` (gateway running or not), `export`; `accept`: declares a rolled-back state intended."""
 
 from __future__ import annotations
 

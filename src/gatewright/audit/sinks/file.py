@@ -1,4 +1,4 @@
-"""Audit sink to a file of its own (mode 0600), rotated by size or age; deletes the oldest rotated files where a number is set.
+"""`FileSink`: audit sink to a file (mode 0600), rotated by size or age; optional limit on rotated files; cuts off a torn last line.
 
 A file that is full is renamed to its name and the number of the first record in the next one, so names
 sort and never meet. What a crash cut short at its end is cut off before anything is added: the batch

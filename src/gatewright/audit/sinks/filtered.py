@@ -1,4 +1,4 @@
-"""`FilteredSink` hands on only records of chosen classes; `AlertSink` logs each record as a security alert and sends it to a hook."""
+"""`FilteredSink` passes on only records of chosen classes; `AlertSink` logs each record as a security alert, and posts it to a webhook if set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audit sink to a PostgreSQL table through `asyncpg`: creates table and indexes, inserts batches once, deletes old rows.
+"""Audit sink to a PostgreSQL table through `asyncpg`: creates table and indexes, inserts batches without duplicates, deletes expired rows.
 
 `asyncpg` comes with the extra `postgres`. `id` is the key of the table, so a record that comes twice is one row. `record`
 is of type `json`, which keeps the text as it is: the hash in it still proves it, and what JSON may carry

@@ -1,4 +1,4 @@
-"""Audit sink to a SQLite file, one row a record, for queries by other programs; deletes rows that are older than the sink keeps them.
+"""Audit sink to a SQLite file, one row a record without duplicates, for queries by other programs; deletes rows past the sink's retention.
 
 `id` is the key, so a record that comes twice is one row.
 """

@@ -1,4 +1,4 @@
-"""`gatewright doctor` checks: configuration loads; Python extras, servers' programs exist; clock not before install or last audit record."""
+"""`gatewright doctor` checks: configuration loads; uvloop, keyring; known runners (`npx`, `uvx`, `docker`) on PATH; clock not behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Screen `inbox`: what waits for a person: approvals, held back definitions, permissions of servers; one open, decided by key, or several."""
+"""Screen `inbox`: pending approvals and held back definitions: list, one opened, arguments edited and compared, decided one by one or several."""
 
 from __future__ import annotations
 

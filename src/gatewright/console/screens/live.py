@@ -1,4 +1,4 @@
-"""Screen `live`: calls as they end, a row a call, with filters and a chart of calls, refusals and errors; one call opened at the side."""
+"""Screen `live`: newest calls, filtered, one opened at the side; calls in flight, stopped by an operator; calls, refusals, errors by second."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Screen `rooms`: participants of each room, messages, proposals with what the gates would say; take part; learned rules; stop an agent."""
+"""Screen `rooms`: list of rooms; one opened: participants, messages, proposals with gates' verdicts, learned rules; join, chat, decide, stop."""
 
 from __future__ import annotations
 

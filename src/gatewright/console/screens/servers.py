@@ -1,4 +1,4 @@
-"""Screen `servers`: list of tool servers, one opened: state, history, stderr, permissions, held back definitions; what can be done with it."""
+"""Screen `servers`: tool servers; one opened: state, history, stderr; start, stop, restart, drain, enable; accept held back definitions."""
 
 from __future__ import annotations
 

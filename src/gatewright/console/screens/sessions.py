@@ -1,4 +1,4 @@
-"""Screen `sessions`: runs of agents, one of them as a timeline of calls, waits and data flow; ends a session; who is signed in here."""
+"""Screen `sessions`: agents' sessions; one as a timeline of calls, waits, data flow; ends one; lists and ends sign-ins to the console."""
 
 from __future__ import annotations
 

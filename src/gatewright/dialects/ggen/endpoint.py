@@ -1,4 +1,4 @@
-"""`Ggen`: JSON-RPC at `/rpc` (HTTP, WebSocket) and at `/mcp` with `auth`; authenticates each request, closes anonymous sockets after 10 s.
+"""`Ggen`: ggen's JSON-RPC over HTTP and WebSocket at `/rpc`, batches too, and at `/mcp` if the body has `auth`; authenticates each request.
 
 The credential may stand inside the request, so this endpoint authenticates by itself: each request,
 each one of a batch, each frame of a WebSocket. A credential in the `Authorization` header counts for all

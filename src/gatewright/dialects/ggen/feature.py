@@ -1,4 +1,4 @@
-"""ggen as a feature: adds the endpoint at `/rpc`, and at `/mcp` for requests whose body carries `auth`."""
+"""`GgenFeature`: mounts ggen's endpoint: JSON-RPC at `/rpc`, and at `/mcp` for requests whose body carries `auth`."""
 
 from __future__ import annotations
 

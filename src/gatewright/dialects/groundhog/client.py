@@ -1,4 +1,4 @@
-"""`GroundhogPeer`: a client's Groundhog connection: authenticates it in time, runs requests, audits refusals, reaches tools it registered.
+"""`GroundhogPeer`: one client's Groundhog connection: authenticates it, answers session requests, runs tool requests in the kernel; audits.
 
 Every request becomes a call of the kernel or is refused here; either way it is recorded before it is answered. A request gets a task of its own.
 """

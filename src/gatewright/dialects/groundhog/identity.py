@@ -1,4 +1,4 @@
-"""Identity of a Groundhog connection: authenticates its caller, bounds messages before that, manages sessions, rejects false claims."""
+"""`Standing`: caller and session of a Groundhog connection: authenticates, opens sessions, rejects false claims, limits early messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groundhog's own listener: ASGI application at its address and path, and the receivers of its newline-delimited TCP connections.
+"""`Site`: ASGI application at Groundhog's own address (its path is `/mcp`, or POST is Groundhog); `line_door`: receivers of TCP lines.
 
 At that path an Upgrade is decided as at `/mcp`: by subprotocol, then by the first message. A POST there is
 Groundhog's where the transport is `http`, else MCP's (decision C-48). Everything else is as at the main address.

@@ -22,7 +22,7 @@ __all__ = ["Flawed", "Profile", "Wanted", "read_registration"]
 
 _NAME = Pattern(r"[A-Za-z0-9_.\-]{1,128}")
 _OLDER = Pattern(r".+\.v(.+)")
-"""What the older versions of a tool are called (`dialects.groundhog.registered`); no tool may be called so itself."""
+"""What the older versions of a tool are called (`dialects.groundhog.tool_registry`); no tool may be called so itself."""
 _TEXT_CHARS = 4096
 _CATEGORIES_MOST = 32
 _SECONDS_MOST = 3600.0

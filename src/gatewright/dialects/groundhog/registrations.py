@@ -1,4 +1,4 @@
-"""Keeps accepted tool registrations in the state database, restores them at start, and tracks which connections provide which tools.
+"""`Registrations`: stores registrations of shipped tools in the state database, restores them at start; calls tools behind connections.
 
 A registration of a shipped tool is a request that was found good, so the state keeps the requests, and the next
 start finds them good again or says why not. A tool behind a connection lives as long as the connection.

@@ -1,4 +1,4 @@
-"""In-process server of shipped and registered tools: versions, owners (names stay theirs after they leave), listing, calls, output checks.
+"""`Registry`: in-process server of shipped and registered tools: versions, names reserved for owners, listing, calls, output schema checks.
 
 A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
 same name and version is a conflict, another version stands beside it. The newest version has the plain name;

@@ -1,4 +1,4 @@
-"""Worker process (`python -m gatewright.discovery.embedders.worker`): embeds texts from stdin by a local model; a timer ends it.
+"""Worker process of `LocalModel`: reads the model's folder once, offline; answers each job's texts from stdin with their vectors, or an error.
 
 The head of an order is the folder of the model, its load a JSON list of texts; the answer's head says `digest`, `rows` and `columns`, or
 `error`, and its load has the numbers. The model is read at the first order and kept.

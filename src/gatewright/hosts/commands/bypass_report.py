@@ -1,4 +1,4 @@
-"""Finds servers in a host's files that bypass the gateway, and makes the messages, JSON and `connect` command lines that move them.
+"""Finds servers in a host's files that bypass the gateway; reports them as text or JSON with the `connect` or `import` command to move each.
 
 Names in these files are somebody else's words: they are shown on one line, short, and with secrets masked.
 """

@@ -1,4 +1,4 @@
-"""Finds, shows (as diffs with secrets masked), confirms and writes changes of hosts' configuration files; keeps backups and undo records.
+"""Shows (diff, secrets masked), confirms, writes changes to hosts' configuration files; backups, undo records; refuses linked project files.
 
 What is shown is the whole change, but for secrets: lines around it, and originals that leave with
 `--take-over`, belong to somebody else's servers and may hold their keys.

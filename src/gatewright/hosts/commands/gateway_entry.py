@@ -1,4 +1,4 @@
-"""Chooses and builds the gateway's entry for a host's file, URL or `gatewright bridge` command; checks entry name, profile and use of keys.
+"""Builds the entry by which a host reaches the gateway: URL or `gatewright bridge`, chosen here; checks entry name, profile and use of keys.
 
 The bridge runs as the same user and finds the running gateway and its local token by itself, so with it
 no key has to be written into anybody's file. It is chosen where a host reaches no URL, and where a URL

@@ -19,7 +19,7 @@ from gatewright.command_text import to_type
 from gatewright.hosts.host_table import HOSTS, Host, Platform, find_host, user_files
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.read import Place
-from gatewright.hosts.whole_file import MAX_BYTES, read_bytes
+from gatewright.hosts.whole_file import MAX_BYTES, read_bytes, too_large
 
 __all__ = ["Found", "fetch", "find_sources", "places_of", "source_file"]
 
@@ -74,9 +74,11 @@ def _of_word(word: str, bundles: str, *, private: bool) -> Iterator[Found]:
             yield Found(place=place, problem=problem)
         return
     if word == "-":
-        yield Found(
-            content=sys.stdin.buffer.read(MAX_BYTES), place=Place(file="-", bundles=bundles)
-        )
+        content, place = sys.stdin.buffer.read(MAX_BYTES + 1), Place(file="-", bundles=bundles)
+        if len(content) > MAX_BYTES:
+            yield Found(place=place, problem=too_large("standard input"))
+        else:
+            yield Found(content=content, place=place)
         return
     host = find_host(word)
     # A file that is called like a host is the file: there is no other way to name it.

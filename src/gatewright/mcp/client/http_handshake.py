@@ -1,4 +1,4 @@
-"""MCP handshake over Streamable HTTP: settles revision and session, waits for permissions; `FellBack` where the URL does not speak it."""
+"""MCP handshake over Streamable HTTP: settles revision and session, waits for MGP permissions; `FellBack` where the URL does not speak it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes a server's request to a call by elimination (`RequestOrigin`); `Absent`: callers it may mean without a call in flight."""
+"""`RequestOrigin`: attributes a server's request to a call by elimination; `Absent`: parties with no call in flight that it may be for."""
 
 from __future__ import annotations
 

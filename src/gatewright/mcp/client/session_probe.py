@@ -1,4 +1,4 @@
-"""Probes with `ping` if an HTTP server still knows a session; `LostSessions` counts sessions lost before any answer, to stop retries."""
+"""Probes with `ping` whether an HTTP server still knows a session; `LostSessions` ends renewal where sessions are lost before any answer."""
 
 from __future__ import annotations
 

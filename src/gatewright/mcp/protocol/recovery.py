@@ -1,4 +1,4 @@
-"""MGP recovery (§14.5): `Retries` decides after a failure: repeat, fallback or report; outcomes not to be repeated; interrupted calls.
+"""MGP recovery (§14.5): reads retry hints of errors; `Retries` decides: repeat, fallback or report; marks outcomes not to be repeated.
 
 A server says in `error.data._mgp` whether asking again can help, how long to wait and how often. Its word is a wish, not
 an order: our own limits stand above it, and nothing is sent twice that may not be (`Retries` is told so). Silence means no:

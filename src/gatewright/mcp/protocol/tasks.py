@@ -1,4 +1,4 @@
-"""MCP tasks (core in 2025-11-25, extension in 2026-07-28): whether a caller accepts one, capability, encoding of states and results.
+"""MCP tasks (core in 2025-11-25, extension in 2026-07-28): tells whether a caller accepts one; announces them; encodes states and results.
 
 MCP 2025-11-25 has them in its core: the caller asks for one with `task` in the params of `tools/call`, and its `tasks/result` waits for what the
 call came to. In 2026-07-28 they are the extension `io.modelcontextprotocol/tasks`: who declares it is given one where the server wants it,

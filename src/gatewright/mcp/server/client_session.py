@@ -1,4 +1,4 @@
-"""`ClientSession`: runs an MCP client's requests, resumes those pending input, sends it requests and notifications; subscriptions.
+"""`ClientSession`: answers one MCP client's handshake, starts its requests, resumes those pending input, cancels them; tells it of changes.
 
 Every MCP endpoint owns client sessions: one for a connection (stdio, WebSocket, HTTP+SSE), one for an HTTP session,
 one for a single sessionless request. What arrives becomes an effect of the session's conversation, and

@@ -1,4 +1,4 @@
-"""`HttpRequest`: authenticated request at an MCP endpoint: reads its body, compares headers with it, refuses it, makes its own session."""
+"""`HttpRequest`: authenticated request at an MCP endpoint: reads its body, compares MCP headers with it, sends errors; one-request sessions."""
 
 from __future__ import annotations
 

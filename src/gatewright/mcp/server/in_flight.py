@@ -1,4 +1,4 @@
-"""Tracks unanswered request ids of one connection and rejects a duplicate, so that no request runs twice.
+"""`InFlight`: rejects a request whose id is still unanswered on its connection, or one over the limit; for ggen and Groundhog, not for MCP.
 
 A client that says a request again under its id, because it lost the answer or its patience, would have it carried out twice.
 """

@@ -1,4 +1,4 @@
-"""`ServedRequest`: runs one client request through the kernel, sends its events and answer, asks the client, parks, resumes, cancels the call.
+"""`ServedRequest`: runs a client's request through the kernel; sends events, answer, questions; suspends and resumes modern calls; cancels.
 
 A `ServedRequest` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the call's own channel.
 Towards a modern host it cannot be: the call is *parked*, the host is answered `input_required` with a sealed handle, and the

@@ -1,4 +1,4 @@
-"""Filters tool servers' notifications for one client by revision, MGP extensions and log level; puts in its progress token and request id."""
+"""Filters notifications to one client by revision, MGP extensions, log level; sets its progress token, request id; fast path of chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resource subscriptions of one client session: requested, granted, and being ended.
+"""`Subscribed`: tracks which resources one client session subscribes to: requested, granted, being ended; whether its limit is reached.
 
 An answer settles its own request and no other: who asks for what it has, and is refused, has it still. A resource that the host wants no
 more counts as its own until a request to end it was answered: until then the server may tell of it, and keep it.

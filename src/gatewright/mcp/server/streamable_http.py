@@ -1,4 +1,4 @@
-"""`StreamableHttp` endpoint, all revisions: POST, resumable GET streams, DELETE, batches, sessions; cancels calls of clients that leave.
+"""`StreamableHttp` endpoint, all revisions: POST, resumable GET streams, DELETE, batches, session start; hands over ggen requests.
 
 Which era a POST belongs to is decided by its `MCP-Protocol-Version` header and, where that is missing
 or unknown, by the metadata in its body. Modern requests stand alone. Legacy ones belong to a session

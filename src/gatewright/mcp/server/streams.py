@@ -1,4 +1,4 @@
-"""`Streams`: MGP §12 for one kernel or SDK server: follows the calls of clients that negotiated it, and cancels them by id or handle.
+"""`Streams`: MGP §12 streaming of one kernel: tracks calls of clients that negotiated it as `OpenCall`s, and answers `mgp/stream/cancel`.
 
 A call of a client that negotiated `streaming` is *open* from its first gate to its answer; what comes back meanwhile passes its
 `OpenCall`.

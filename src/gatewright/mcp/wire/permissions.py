@@ -1,4 +1,4 @@
-"""Permission names: MGP §3.2's list, shorthand and custom names, risk, and translation to ggen's and Groundhog's spellings.
+"""Parses and translates permission names: MGP §3.2's and custom ones with risk, `kernel.*` rights, ggen's and Groundhog's spellings.
 
 Pure data and reading rules, so that configuration, keys, servers' declarations and gates agree on what
 `shell` means (decision C-07), and on what `ToolInvoke(add)` and `read:filesystem` do (table 2.2).

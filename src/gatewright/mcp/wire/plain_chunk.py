@@ -1,4 +1,4 @@
-"""`plain_chunk`: reads the frame of a stream chunk (MGP §12.4) that has a text and nothing else, and is not the last, in one decode."""
+"""Fast codec of plain stream chunks (MGP §12.4: one text, not the last): `plain_chunk` reads a frame in one decode, `frames` writes them."""
 
 from __future__ import annotations
 

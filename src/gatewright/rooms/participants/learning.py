@@ -1,4 +1,4 @@
-"""`Learning`: keeps people's decisions on similar proposals (MCPx §9.4) and suggests rules, which a person accepts or dismisses.
+"""`Learning`: collects people's decisions on similar proposals (MCPx §9.4) and suggests rules, which a person accepts or dismisses.
 
 Proposals are alike when the same participant proposes the same operation on the same name to the same target. After
 enough decisions of one kind, and none of the other, a rule is suggested that covers no more than was seen: arguments

@@ -1,4 +1,4 @@
-"""`RuleBook`: rules that approve, reject or ask about proposals (MCPx §9.4); keeps uses in the last hour and stopped senders. No I/O.
+"""`RuleBook`: rules that approve, reject or ask about proposals (MCPx §9.4); counts uses per hour; lists stopped participants. No I/O.
 
 A rule says which proposals it is for, and what happens to them: `approve`, `reject`, or `ask` a person. It always has
 somebody who accepted it. Where several fit, the most careful counts: `reject` over `ask` over `approve`; where none

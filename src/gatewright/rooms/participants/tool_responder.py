@@ -1,4 +1,4 @@
-"""MCP tools offered by a room participant: Python functions with schemas, answering `initialize` and `tools/*`.
+"""`Tools`: MCP responder of a room participant: offers Python functions with schemas as tools; answers `initialize`, `ping`, `tools/*`.
 
 This is the least that MCP asks of a server: `initialize`, `ping`, `tools/list` and `tools/call`. Whoever has more to offer
 gives a participant another responder, for example `bridge.ServerSeat`, which asks a server in a process of its own.

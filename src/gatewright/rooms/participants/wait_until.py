@@ -1,4 +1,4 @@
-"""Waits until a condition on a room's messages holds."""
+"""`until`: waits, with a timeout, for a condition that is tested again after each message a room participant hears."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps an SDK client's log level and resource subscriptions on a server with sessions, and sets them anew in each new session.
+"""`Subscriptions`: sets an SDK client's log level and resource subscriptions on a server with sessions, again in each new session.
 
 A server with sessions forgets both with the session. Nothing is put to it twice for that: a new connection is told by itself, and
 where it ends meanwhile, the next one is.

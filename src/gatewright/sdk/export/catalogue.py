@@ -1,4 +1,4 @@
-"""Exports tools as a JSON catalogue with tags, and one tool as a document with examples (seed 002, "JSON Schema Export").
+"""Exports tools as a JSON catalogue with tags (the author's, or words of category and name), and one tool as a document with examples.
 
 Tags are the author's; where there are none they are derived from the tool's domain: the words of its category and
 its name, each in one form, so that `FinancialAnalyzer` is about `financial` and `analysis`.

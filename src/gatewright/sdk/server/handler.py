@@ -1,4 +1,4 @@
-"""`Handler`: runs an SDK server's tools, prompts, resources, completion and own methods; caches lists and resources; passes notifications on."""
+"""`Handler`: answers an SDK server's requests: tools, prompts, resources, completion, custom methods; caches lists; passes on notifications."""
 
 from __future__ import annotations
 

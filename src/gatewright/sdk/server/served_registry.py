@@ -1,4 +1,4 @@
-"""`ProxiedServer`: an SDK server's capabilities and cached `x-mcp-header` annotations for endpoints; tells watchers of changes."""
+"""`ProxiedServer`: what endpoints query of an SDK server: capabilities, instructions, tools' `x-mcp-header` map; notifies watchers of changes."""
 
 from __future__ import annotations
 

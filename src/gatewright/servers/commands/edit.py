@@ -1,4 +1,4 @@
-"""Commands `server add|rm|enable|disable` and `tool enable|disable`: edit mgp.toml; `add` moves secrets to the store for this file's use.
+"""Commands `server add|rm|enable|disable`, `tool enable|disable`: edit mgp.toml; `add` moves literal secrets to the secret store.
 
 What a hand wrote in the file stays as it was written.
 """

@@ -1,4 +1,4 @@
-"""Control groups (v1 and v2) that bound memory and processes of an isolated child: made below our own, removed when it has ended.
+"""Makes control groups (v1, v2) that bound an isolated child's memory and processes; removes them after it, and those of killed gateways.
 
 Where ours is not to be written to, which is so for most users and in most containers, there is no group, and the child is bounded
 by resource limits, process by process (`Group.bounds` says what the group bounds).

@@ -1,4 +1,4 @@
-"""bubblewrap mount options of an isolated child: system, its interpreter, script, named folders, tmpfs, kept home; masks hidden files.
+"""bubblewrap mount options of an isolated child: system, interpreter, script, named folders, tmpfs, persistent home; leaves hidden files out.
 
 Nothing else of the machine is there. The child's program is followed as the system follows it, through symbolic links and `#!`
 lines, and the folders of what is found on the way are bound, with the environment (venv, pyenv, nvm) that a folder belongs to.

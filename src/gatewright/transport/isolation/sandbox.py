@@ -1,4 +1,4 @@
-"""`prepare` makes the command line that starts a child in a bubblewrap sandbox; `Sandbox` signals into it and removes what is left of it.
+"""`prepare`: command line that starts a child in a bubblewrap sandbox; `Sandbox` signals into it, removes its cgroup; `missing`: absent tools.
 
 As root no user namespace is made: the binds are made as root, and a `strict` child gets a user id of its own by setpriv(1). Anybody
 else makes a user namespace, in which no further one can be made. The command line is, with what is not needed left out:

@@ -1,4 +1,4 @@
-"""`Effect`: one thing that a shell command does, and where: read, write, delete, run, send; words that stand for listed file names."""
+"""`Effect`: one thing a shell command does, and to which path; `At`: its folder and input; `paths_of`: paths that a word may mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`chooses`: whether a `find` expression selects files by name, in every alternative; without it `-delete` could empty a folder."""
+"""`chooses`: whether each alternative of a `find` expression selects files by name or `-empty`, so that `-delete` cannot empty a folder."""
 
 from __future__ import annotations
 

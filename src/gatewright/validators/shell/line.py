@@ -1,4 +1,4 @@
-"""`Line`: judges a whole shell line: each command's effects by the policy, knowing the folders, files and downloads of those before.
+"""`Line`: judges a whole shell line: each command's effects by the policy, tracking `cd` and what earlier commands listed, wrote, downloaded.
 
 What is kept of a line: the folders in which it may be, what its commands list for others, the files that it has made, and whether it has
 fetched or made what somebody could take for code.

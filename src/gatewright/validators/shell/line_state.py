@@ -1,4 +1,4 @@
-"""`Said`: a shell line's state for the policy: granted capabilities, and what its earlier commands made, fetched or typed."""
+"""`Said`: what the policy knows besides an effect: granted capabilities, files the line wrote, whether it fetched code, traits of the command."""
 
 from __future__ import annotations
 

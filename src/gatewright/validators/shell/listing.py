@@ -1,4 +1,4 @@
-"""Folders whose file names a command's output hands to another command (`find … | xargs`, `$(git ls-files)`); None for other output.
+"""`listing`: what a command's output names to another (`find … | xargs`, `$(pgrep x)`): files below folders, words or numbers; else None.
 
 What is listed lies below folders that the listing names; what prints anything but names of files lists what nobody has seen.
 """

@@ -1,4 +1,4 @@
-"""Classifies a path on a shell line (workspace, `/tmp`, outside, secret, unknown); follows `cd`; protected files, other users' homes.
+"""Resolves and classifies a path on a shell line (workspace, `/tmp`, outside, secret, unknown); follows `cd`; protected files, others' homes.
 
 A line begins in the workspace, wherever that is. What `cd` and options add is counted part by part, so that `cd web` and `cd ..` lead back,
 and a path that climbs above the beginning is outside. A `cd` to what looks like somebody's project makes that the workspace.

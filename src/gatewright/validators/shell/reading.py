@@ -1,4 +1,4 @@
-"""Reads one shell command into its effects: finds its entry in the table, its options and operands, and what each of them means."""
+"""`Reader`: reads one shell command into effects: resolves program and subcommand to a table entry, splits its words, runs its special reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Capabilities that sed, awk, jq, yq scripts need: `endless` (a loop not plainly bounded), `environment`; refuses modules and files.
+"""Tells which capabilities sed, awk, jq, yq scripts need: `endless` (loop not plainly bounded), `environment`; refuses jq/yq modules, files.
 
 Whether a loop ends nobody can say in general; what is plainly bounded passes, and all else needs the capability `endless`.
 """

@@ -41,12 +41,7 @@ def sqlite(call: Call) -> list[Word]:
             if not _DOTTED.fits(text):
                 raise Refused("operand", f"sqlite3 {text}")
         elif sql_rule(text, "sqlite") is not None:
-            if (
-                _SQL_DANGER.fits(text)
-                or _ALL_ROWS.fits(text)
-                or "\\" in text
-                or text.startswith(".")
-            ):
+            if _SQL_DANGER.fits(text) or _ALL_ROWS.fits(text) or "\\" in text:
                 raise Refused("operand", "sqlite3")
             call.add_paths("writes", operands[0], "operand")
     if not call.has("-readonly", "--readonly", "-safe"):

@@ -1,4 +1,4 @@
-"""Reads commands that take a script or text into effects: sed, awk, jq, yq, echo, printf, less; refuses scripts that do more."""
+"""Reads commands that take a script or text into effects: sed, awk, jq, yq, echo, printf, less; refuses scripts that run programs or write."""
 
 from __future__ import annotations
 

@@ -209,8 +209,6 @@ def is_project_setting(text: str) -> bool:
     name = name.rstrip(":+?")
     if not _PLAIN_SETTING.fits(value) or value.startswith(("/", "~")) or ".." in value:
         return False
-    if "/" in value and value[0] == "/":
-        return False
     if _VALUED.fits(f"{name}={value}"):
         return True
     return not _COMMANDS.fits(name) and not (_LOADED.fits(name) and "/" in value)

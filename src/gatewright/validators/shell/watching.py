@@ -1,4 +1,4 @@
-"""`Watched`: collects each effect of a shell line's commands and the verdict on it, for `policy try --why`; `table_of` its data file."""
+"""`Watched`: records each effect of a shell line's commands with its verdict, for `policy try --why`; `table_of`: data file of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Serving`: what all HTTP connections of one server share: the ASGI application, limits, turns, the date line; `App`, its type.
+"""`Serving`: state shared by one server's HTTP connections: ASGI app (type `App`), limits, turn queues, `Date` line renewed each second.
 
 Lines that are the same in most answers are spelled once a second.
 """

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from uvicorn.config import Config
 
-from gatewright.transport import http_serving
+from gatewright.transport import http_server_state
 from gatewright.transport.base import Limits
-from gatewright.transport.http_serving import Serving
+from gatewright.transport.http_server_state import Serving
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
@@ -32,7 +32,9 @@ async def test_what_connections_have_together_tells_the_time_in_two_ways() -> No
 
 async def test_the_time_is_told_anew_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
     serving = _serving()
-    monkeypatch.setattr(http_serving, "formatdate", lambda **_: "Sun, 06 Nov 1994 08:49:37 GMT")
+    monkeypatch.setattr(
+        http_server_state, "formatdate", lambda **_: "Sun, 06 Nov 1994 08:49:37 GMT"
+    )
     serving.every_second()
     assert serving.date == b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
     assert serving.date in serving.json_head
