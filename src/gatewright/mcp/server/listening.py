@@ -254,7 +254,7 @@ class Listening:
                 }
                 tasks.update(some)
                 await asyncio.wait(some, timeout=TURN_S)
-            await asyncio.wait(some, timeout=STEP_S)
+            await asyncio.wait(some, timeout=STEP_S - TURN_S)
         await asyncio.wait(tasks)
 
     def _acknowledge(self, wanted: dict[str, Any], held: list[str]) -> None:
