@@ -93,14 +93,12 @@ class HttpConnection(Sliced):
     def connection_lost(self, exc: Exception | None) -> None:
         self._seat.leave()
         self._deadline.stop()
-        self._patience.stop()
         for exchange in (self._running, *self._waiting):
             if exchange is not None:
                 exchange.leave()
         self._running = self._incoming = None
         self._waiting.clear()
-        self.clogged = False
-        self.writable.set()
+        self.resume_writing()  # nobody waits for it any more
         self._parser = cast("Any", None)  # it holds us
         self.forget()
         self.serving.connections.discard(cast("Any", self))
@@ -302,6 +300,7 @@ class HttpConnection(Sliced):
                 return
         self._steer()
         self._await_rest()
+        self.rest_if_slow(self._size, self._deadline.waited_s())
 
     def _await_rest(self) -> None:
         """Whatever was begun must end in time; more time is not given for more pieces."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+from gatewright.transport.slow_senders import is_slow
 from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["SLICE_BYTES", "Sliced"]
@@ -44,6 +45,21 @@ class Sliced(asyncio.Protocol):
             if self.transport is not None:
                 self.transport.pause_reading()
             self._turns.want(self)
+
+    def rest_if_slow(self, size: int, took_s: float) -> None:
+        """`size` bytes came of what began so many seconds ago, and has not ended: read on later, where that is little and took long."""
+        if is_slow(size, took_s):
+            self.rest()
+
+    def rest(self) -> None:
+        """Read on later."""
+        self.transport.pause_reading()
+        self._turns.slow.rest(self._wake)
+
+    def _wake(self) -> None:
+        transport = self.transport
+        if not (self._paused or self._rest or transport is None or transport.is_closing()):
+            transport.resume_reading()
 
     def forget(self) -> None:
         """The connection is gone."""

@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from gatewright.transport.slow_senders import Pieces, SlowSenders
+
 __all__ = [
     "CONNECTIONS_A_TURN",
     "EXCUSED",
@@ -93,6 +95,11 @@ class _Frames:
         self._data = _Allowance(PACED_PER_S if paced else FRAMES_PER_S, FRAMES_BURST, now)
         self._control = _Allowance(CONTROL_PER_S, CONTROL_BURST, now)
 
+    @property
+    def begun(self) -> bool:
+        """Whether a frame began that has not ended."""
+        return bool(self._left or self._head)
+
     def upto(self, data: bytes, at: int, most: int, now: float) -> int:
         """The index up to which `data` may be parsed, from `at`: at most `most` frames begin in between. That of a peer which is
         paced is `at` itself where it has to wait."""
@@ -158,6 +165,7 @@ class Turns:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self.slow = SlowSenders(loop)
         self._line: deque[Waiting] = deque()
         self._later: deque[Waiting] = deque()
         self._scheduled = False
@@ -230,6 +238,7 @@ class Intake:
         self._data = b""
         self._at = 0
         self._waited = float("-inf")
+        self._pieces = Pieces(now)
         self._excused = 0
         self._held = True
         self._in_line = False
@@ -260,6 +269,11 @@ class Intake:
             data = self._data[self._at :] + data
         self._data, self._at = data, 0
         self._next()
+        partial = self._frames.begun and not (self._data or self._over)
+        # A peer that was dialled speaks for all callers, and is no crowd.
+        if self._pieces.came(len(data), partial=partial) and self._later is None:
+            self._flow(False)
+            self._turns.slow.rest(self._next)
 
     def hold(self, *, held: bool) -> None:
         """Parse nothing for now, or go on."""

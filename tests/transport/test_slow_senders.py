@@ -1,0 +1,185 @@
+"""Who sends little and seldom is read more rarely, a few at a time; whoever sends more, or is soon done, is not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gatewright.transport import slow_senders
+from gatewright.transport.base import Limits
+from gatewright.transport.http_connection import HttpConnection
+from gatewright.transport.http_server import serve
+from gatewright.transport.slow_senders import AT_ONCE, SMALL_BYTES, Pieces, SlowSenders, is_slow
+from gatewright.transport.tcp import TcpPipe
+from gatewright.transport.websocket_intake import Turns
+from tests.transport.asgi import echo
+from tests.transport.collecting import within
+from tests.transport.raw_http import connected, dialled
+from tests.transport.test_tcp import line, served
+from tests.transport.test_websocket_intake import Wire, frame
+
+REST_S = 0.05
+
+
+@pytest.fixture(autouse=True)
+def _short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_senders, "REST_S", REST_S)
+
+
+@pytest.mark.parametrize(
+    ("size", "took_s", "slow"),
+    [(1, 0.9, False), (1, 1.1, True), (SMALL_BYTES - 1, 9.0, True), (SMALL_BYTES, 9.0, False)],
+)
+def test_who_is_slow_sends_little_of_what_it_began_long_ago(
+    size: int, took_s: float, *, slow: bool
+) -> None:
+    assert is_slow(size, took_s) is slow
+
+
+def test_the_time_begins_with_the_first_small_piece_and_ends_with_a_large_one_or_the_whole() -> None:
+    now = 0.0
+    pieces = Pieces(lambda: now)
+    assert not pieces.came(1, partial=True)
+    now = 2.0
+    assert pieces.came(1, partial=True)
+    assert not pieces.came(SMALL_BYTES, partial=True)
+    assert not pieces.came(1, partial=True)
+    now = 4.0
+    assert pieces.came(1, partial=True)
+    assert not pieces.came(1, partial=False)
+    assert not pieces.came(1, partial=True)
+
+
+async def test_a_crowd_that_rests_is_read_again_a_few_at_a_time_and_in_order() -> None:
+    loop = asyncio.get_running_loop()
+    senders, woken = SlowSenders(loop), list[int]()
+    began, together, count = loop.time(), list[int](), 3 * AT_ONCE + 1
+    for number in range(count):
+        senders.rest(lambda number=number: woken.append(number))  # type: ignore[misc]
+    while len(woken) < count:
+        before = len(woken)
+        await asyncio.sleep(0)
+        together.append(len(woken) - before)
+    assert woken == list(range(count))
+    assert max(together) == AT_ONCE
+    assert loop.time() - began >= REST_S
+
+
+async def test_one_that_breaks_keeps_no_other_from_being_read() -> None:
+    senders, over = SlowSenders(asyncio.get_running_loop()), asyncio.Event()
+    senders.rest(lambda: 1 // 0)  # type: ignore[arg-type,return-value]
+    senders.rest(over.set)
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    await within(over.wait())
+
+
+async def test_an_http_client_that_sends_single_bytes_is_read_once_a_rest_and_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
+    read, feed = list[bytes](), HttpConnection.feed
+
+    def noted(self: HttpConnection, data: bytes) -> None:
+        read.append(data)
+        feed(self, data)
+
+    monkeypatch.setattr(HttpConnection, "feed", noted)
+    request = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nsome text"
+    async with connected(echo) as client:
+        for _ in range(2):  # the second finds a connection as any other
+            read.clear()
+            for byte in request:
+                client.say(bytes([byte]))
+                await asyncio.sleep(0.002)
+            assert await client.hear() == (200, b"some text")
+            assert b"".join(read) == request
+            assert len(read) < len(request) / 4
+
+
+async def test_who_rests_is_cut_off_in_time_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
+    monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
+    async with connected(echo, header_timeout_s=0.2) as client:
+        await client.say_slowly([b"GET / HT", b"TP/1.1\r\nhost: "])
+        assert (await client.end()).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_server_stops_while_some_of_its_clients_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
+    server = await serve(echo, limits=Limits())
+    async with dialled(server) as client:
+        await client.say_slowly([b"GET / HT", b"TP/1.1\r\nhost: "])
+        await within(server.stop(0.1))
+        with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+            await within(client.reader.readexactly(1))
+    await asyncio.sleep(2 * REST_S)  # who is gone is woken, and nothing comes of it
+
+
+async def test_a_websocket_frame_in_single_bytes_is_read_once_a_rest() -> None:
+    wire, whole = Wire(), frame(100)
+    wire.intake.take(whole[:20])
+    wire.now = 0.9
+    wire.intake.take(whole[20:21])
+    assert wire.reads
+    wire.now = 1.9
+    wire.intake.take(whole[21:22])
+    assert not wire.reads
+    await asyncio.sleep(2 * REST_S)
+    assert wire.reads
+    wire.intake.take(whole[22:])
+    assert (wire.got, wire.reads) == (whole, True)
+    wire.intake.take(frame(1))
+    assert wire.reads
+
+
+async def test_a_websocket_that_ended_while_it_rested_stays_as_it_is() -> None:
+    wire = Wire()
+    wire.intake.take(frame(100)[:20])
+    wire.now = 2.0
+    wire.intake.take(b"x")
+    wire.intake.stop()
+    await asyncio.sleep(2 * REST_S)
+    assert not wire.reads
+
+
+async def test_a_peer_that_was_dialled_never_rests() -> None:
+    wire = Wire(paced=True)
+    wire.intake.take(frame(100)[:20])
+    wire.now = 2.0
+    wire.intake.take(b"x")
+    assert wire.reads
+
+
+async def test_a_slow_line_over_tcp_is_read_once_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
+    read, feed = list[bytes](), TcpPipe.feed
+
+    def noted(self: TcpPipe, data: bytes) -> None:
+        read.append(data)
+        feed(self, data)
+
+    monkeypatch.setattr(TcpPipe, "feed", noted)
+    async with served() as house:
+        reader, writer = await asyncio.open_connection("127.0.0.1", house.server.port)
+        for byte in b'{"some": "text"}\n':
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.002)
+        assert await line(reader) == b'again {"some": "text"}\n'
+        assert len(read) < 8
+        writer.close()
+
+
+async def test_all_connections_of_a_loop_that_share_turns_share_the_line_of_those_at_rest() -> None:
+    turns = Turns(asyncio.get_running_loop())
+    first, second = Wire(turns), Wire(turns)
+    for wire in (first, second):
+        wire.intake.take(frame(100)[:20])
+        wire.now = 2.0
+        wire.intake.take(b"x")
+    assert not (first.reads or second.reads)
+    await asyncio.sleep(2 * REST_S)
+    assert first.reads
+    assert second.reads
