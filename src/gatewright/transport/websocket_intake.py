@@ -1,4 +1,4 @@
-"""Limits incoming WebSocket frames before parsing (rate, fragments); `Turns`: fair turns to parse for all connections, HTTP and TCP included.
+"""`Intake` parses WebSocket frames in fair turns (`Turns`, shared with HTTP, TCP): pauses reading, closes floods, paces dialled peers.
 
 A frame of one byte costs as much to parse as one of a kilobyte, so a client could keep the loop busy for seconds with what
 arrives in one read. Here the heads of frames are read (RFC 6455 §5.2), which is cheap, and the parser is given the next few
