@@ -1,4 +1,4 @@
-"""`Authority`: issues, revokes, restores, evaluates grants; binds them to tool definitions; audits changes, whoever made them."""
+"""`Authority`: issues, revokes, restores, evaluates grants; binds each to its tool's definition; audits all changes to grants."""
 
 from __future__ import annotations
 

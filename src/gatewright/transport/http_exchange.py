@@ -277,7 +277,9 @@ class Exchange(msgspec.Struct, eq=False):
             raise RuntimeError("the response began before")
         self._head, self._length, close = spell(status, self.connection.serving.date, headers)
         self.unusual = True
-        if close or status == _REQUEST_TIMEOUT:  # RFC 9110 §15.5.9: the rest of the request is not waited for
+        if (
+            close or status == _REQUEST_TIMEOUT
+        ):  # RFC 9110 §15.5.9: the rest of the request is not waited for
             self.keep_alive = False
         if status in _NO_BODY:
             self._length = None

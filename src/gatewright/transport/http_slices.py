@@ -53,8 +53,9 @@ class Sliced(asyncio.Protocol):
 
     def rest(self) -> None:
         """Read on later."""
-        self.transport.pause_reading()
-        self._turns.slow.rest(self._wake)
+        if not (self.transport is None or self.transport.is_closing()):
+            self.transport.pause_reading()
+            self._turns.slow.rest(self._wake)
 
     def _wake(self) -> None:
         transport = self.transport

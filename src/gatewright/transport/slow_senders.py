@@ -13,7 +13,16 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-__all__ = ["AT_ONCE", "REST_S", "SLOW_S", "SMALL_BYTES", "TICK_S", "Pieces", "SlowSenders", "is_slow"]
+__all__ = [
+    "AT_ONCE",
+    "REST_S",
+    "SLOW_S",
+    "SMALL_BYTES",
+    "TICK_S",
+    "Pieces",
+    "SlowSenders",
+    "is_slow",
+]
 
 SLOW_S = 1.0
 SMALL_BYTES = 64

@@ -165,7 +165,7 @@ class TcpPipe(Sliced):
     def data_received(self, data: bytes) -> None:
         self._since = None
         super().data_received(data)
-        if self._pieces.came(len(data), partial=self._inbox.partial) and not self.is_closing():
+        if self._pieces.came(len(data), partial=self._inbox.partial):
             self.rest()
 
     def feed(self, data: bytes) -> None:
