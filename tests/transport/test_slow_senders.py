@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,12 +14,20 @@ from gatewright.transport import slow_senders
 from gatewright.transport.base import Limits
 from gatewright.transport.http_connection import HttpConnection
 from gatewright.transport.http_server import serve
-from gatewright.transport.slow_senders import AT_ONCE, SMALL_BYTES, Pieces, SlowSenders, is_slow
+from gatewright.transport.http_slices import SLICE_BYTES
+from gatewright.transport.slow_senders import (
+    AT_ONCE,
+    MUCH_BYTES,
+    SMALL_BYTES,
+    Pieces,
+    Resting,
+    SlowSenders,
+)
 from gatewright.transport.tcp import TcpPipe
 from gatewright.transport.websocket_intake import Turns
 from tests.transport.asgi import echo
 from tests.transport.collecting import within
-from tests.transport.raw_http import connected, dialled
+from tests.transport.raw_http import RawClient, connected, dialled
 from tests.transport.test_tcp import line, served
 from tests.transport.test_websocket_intake import Wire, frame
 
@@ -27,14 +39,65 @@ def _short_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_senders, "REST_S", REST_S)
 
 
+@pytest.fixture
+def rested(monkeypatch: pytest.MonkeyPatch) -> list[Resting]:
+    """Who has rested, as often as it did."""
+    found, rest = list[Resting](), SlowSenders.rest
+
+    def noted(self: SlowSenders, one: Resting) -> None:
+        found.append(one)
+        rest(self, one)
+
+    monkeypatch.setattr(SlowSenders, "rest", noted)
+    return found
+
+
+class One:
+    """Calls something once it is woken."""
+
+    def __init__(self, woken: Callable[[], Any]) -> None:
+        self.woken = woken
+
+
+async def half_a_head(client: RawClient, rested: list[Resting]) -> None:
+    """A client says so much of one, in two pieces, and rests."""
+    client.say(b"GET / HT")
+    await asyncio.sleep(0.02)
+    client.say(b"TP/1.1\r\nhost: ")
+    await until(lambda: rested)
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
 @pytest.mark.parametrize(
     ("size", "took_s", "slow"),
     [(1, 0.9, False), (1, 1.1, True), (SMALL_BYTES - 1, 9.0, True), (SMALL_BYTES, 9.0, False)],
 )
-def test_who_is_slow_sends_little_of_what_it_began_long_ago(
+def test_who_is_slow_has_sent_little_for_a_long_time(
     size: int, took_s: float, *, slow: bool
 ) -> None:
-    assert is_slow(size, took_s) is slow
+    now = 5.0
+    pieces = Pieces(lambda: now)
+    assert not pieces.came(1, partial=True)
+    now += took_s
+    assert pieces.came(size, partial=True) is slow
+
+
+@pytest.mark.parametrize(("size", "slow"), [(MUCH_BYTES - 1, True), (MUCH_BYTES, False)])
+def test_what_came_during_a_rest_is_no_large_piece_unless_it_is_much(
+    size: int, *, slow: bool
+) -> None:
+    now = 0.0
+    pieces = Pieces(lambda: now)
+    pieces.came(1, partial=True)
+    now = 2.0
+    assert pieces.came(1, partial=True)
+    assert not pieces.came(size, partial=True)
+    assert pieces.came(1, partial=True) is slow
 
 
 def test_the_time_begins_with_the_first_small_piece_and_ends_with_a_large_one_or_the_whole() -> (
@@ -45,7 +108,8 @@ def test_the_time_begins_with_the_first_small_piece_and_ends_with_a_large_one_or
     assert not pieces.came(1, partial=True)
     now = 2.0
     assert pieces.came(1, partial=True)
-    assert not pieces.came(SMALL_BYTES, partial=True)
+    assert pieces.came(1, partial=True)
+    assert not pieces.came(MUCH_BYTES, partial=True)
     assert not pieces.came(1, partial=True)
     now = 4.0
     assert pieces.came(1, partial=True)
@@ -58,7 +122,7 @@ async def test_a_crowd_that_rests_is_read_again_a_few_at_a_time_and_in_order() -
     senders, woken = SlowSenders(loop), list[int]()
     began, together, count = loop.time(), list[int](), 3 * AT_ONCE + 1
     for number in range(count):
-        senders.rest(lambda number=number: woken.append(number))  # type: ignore[misc]
+        senders.rest(One(lambda number=number: woken.append(number)))  # type: ignore[misc]
     while len(woken) < count:
         before = len(woken)
         await asyncio.sleep(0)
@@ -68,10 +132,41 @@ async def test_a_crowd_that_rests_is_read_again_a_few_at_a_time_and_in_order() -
     assert loop.time() - began >= REST_S
 
 
+async def test_who_rests_already_is_woken_once_and_who_left_never() -> None:
+    senders, woken = SlowSenders(asyncio.get_running_loop()), list[str]()
+    twice, left = One(lambda: woken.append("twice")), One(lambda: woken.append("left"))
+    for one in (twice, left, twice):
+        senders.rest(one)
+    senders.leave(left)
+    await until(lambda: woken)
+    await asyncio.sleep(2 * REST_S)
+    assert (woken, twice in senders) == (["twice"], False)
+
+
+async def test_those_in_a_hurry_come_first_but_a_few_at_a_time_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
+    senders, woken = SlowSenders(asyncio.get_running_loop()), set[int]()
+    line = [One(lambda number=number: woken.add(number)) for number in range(4 * AT_ONCE)]  # type: ignore[misc]
+    for one in line:
+        senders.rest(one)
+    together = list[int]()
+    assert all(map(senders.hurry, line[AT_ONCE:]))
+    while len(woken) < 3 * AT_ONCE:
+        before = len(woken)
+        await asyncio.sleep(0)
+        together.append(len(woken) - before)
+    await asyncio.sleep(0.05)
+    assert woken == set(range(AT_ONCE, 4 * AT_ONCE))
+    assert max(together) == AT_ONCE
+    assert not senders.hurry(line[-1])
+
+
 async def test_one_that_breaks_keeps_no_other_from_being_read() -> None:
     senders, over = SlowSenders(asyncio.get_running_loop()), asyncio.Event()
-    senders.rest(lambda: 1 // 0)  # type: ignore[arg-type]
-    senders.rest(over.set)
+    senders.rest(One(lambda: 1 // 0))
+    senders.rest(One(over.set))
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     await within(over.wait())
 
@@ -104,7 +199,92 @@ async def test_who_rests_is_cut_off_in_time_all_the_same(monkeypatch: pytest.Mon
     monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
     async with connected(echo, header_timeout_s=0.2) as client:
         await client.say_slowly([b"GET / HT", b"TP/1.1\r\nhost: "])
+        await asyncio.sleep(0.05)
+        client.say(b"a")
         assert (await client.end()).startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_request_that_ended_in_time_while_its_client_rested_is_served(
+    monkeypatch: pytest.MonkeyPatch, rested: list[Resting]
+) -> None:
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
+    monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
+    async with connected(echo, header_timeout_s=0.5) as client:
+        await half_a_head(client, rested)
+        client.say(b"a\r\n\r\n")
+        assert await client.hear() == (200, b"")
+
+
+async def test_a_client_that_left_while_it_rested_is_gone_once_it_is_answered(
+    monkeypatch: pytest.MonkeyPatch, rested: list[Resting]
+) -> None:
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
+    monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
+    async with connected(echo, header_timeout_s=0.5) as client:
+        await half_a_head(client, rested)
+        client.writer.transport.abort()
+        async with asyncio.timeout(1.5):  # less than it would linger
+            while client.server.connections:
+                await asyncio.sleep(0.01)
+
+
+async def test_nobody_rests_who_connected_early_and_sends_a_head_in_pieces(
+    monkeypatch: pytest.MonkeyPatch, rested: list[Resting]
+) -> None:
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.2)
+    async with connected(echo) as client:
+        await asyncio.sleep(0.3)
+        await client.say_slowly([b"GET / HT", b"TP/1.1\r\nhost: ", b"a\r\n", b"\r\n"])
+        assert await client.hear() == (200, b"")
+        assert rested == []
+
+
+async def test_an_upload_whose_chunk_sizes_come_alone_does_not_rest(
+    monkeypatch: pytest.MonkeyPatch, rested: list[Resting]
+) -> None:
+    """Many clients write the size of a chunk before the chunk."""
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.1)
+    async with connected(echo) as client:
+        client.say(b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n")
+        for _ in range(40):
+            client.say(b"400\r\n")
+            await asyncio.sleep(0.005)
+            client.say(b"x" * 1024 + b"\r\n")
+            await asyncio.sleep(0.002)
+        client.say(b"0\r\n\r\n")
+        assert await client.hear() == (200, b"x" * 40 * 1024)
+        assert rested == []
+
+
+async def test_what_is_parsed_in_slices_is_no_small_piece_however_short_the_last(
+    monkeypatch: pytest.MonkeyPatch, rested: list[Resting]
+) -> None:
+    """One client that sends much must not fill the line in which others rest."""
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
+    piece, count = b"x" * (SLICE_BYTES + 1), 20
+    async with connected(echo) as client:
+        client.say(
+            b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n" % (count * len(piece))
+        )
+        for _ in range(count):
+            await asyncio.sleep(0.005)
+            client.say(piece)
+        assert await client.hear() == (200, count * piece)
+        assert rested == []
+
+
+async def test_a_connection_that_ended_is_not_kept_by_the_line_in_which_it_rested(
+    monkeypatch: pytest.MonkeyPatch, rested: list[Resting]
+) -> None:
+    monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
+    monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
+    server = await serve(echo, limits=Limits())
+    async with dialled(server) as client:
+        await half_a_head(client, rested)
+        await within(server.stop(0.1))
+    kept = weakref.ref(rested.pop())
+    gc.collect()
+    assert kept() is None
 
 
 async def test_a_server_stops_while_some_of_its_clients_rest(
@@ -134,6 +314,16 @@ async def test_a_websocket_frame_in_single_bytes_is_read_once_a_rest() -> None:
     wire.intake.take(whole[22:])
     wire.intake.take(frame(1))
     assert (wire.got, [*states, wire.reads]) == (whole + frame(1), [True, False, True, True])
+
+
+async def test_a_websocket_rests_on_when_its_application_asks_for_more() -> None:
+    wire = Wire()
+    wire.intake.take(frame(100)[:20])
+    wire.now = 2.0
+    wire.intake.take(b"x")
+    wire.intake.hold(held=False)
+    assert not wire.reads
+    await until(lambda: wire.reads)
 
 
 async def test_a_websocket_that_ended_while_it_rested_stays_as_it_is() -> None:

@@ -46,9 +46,9 @@ class Deadline:
             self._rings = due
             self._timer = self._loop.call_later(seconds, self._ring)
 
-    def waited_s(self) -> float:
-        """For how long it has been awaited; 0 where nothing is."""
-        return self._time() - self.since if self.awaited else 0.0
+    def left_s(self) -> float:
+        """How long it may still take; without end where nothing is awaited."""
+        return self.due - self._time() if self.awaited else math.inf
 
     def stop(self) -> None:
         """Nothing is awaited, and will not be."""

@@ -29,7 +29,6 @@ from gatewright.transport.http_server import listen_on
 from gatewright.transport.http_slices import Sliced
 from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
 from gatewright.transport.pipe_ends import End
-from gatewright.transport.slow_senders import Pieces
 from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["Answering", "LineServer", "TcpPipe", "serve_lines"]
@@ -151,7 +150,6 @@ class TcpPipe(Sliced):
         self._among.add(self)
         self._since: float | None = asyncio.get_running_loop().time()
         self._seat.holder = self
-        self._pieces = Pieces(asyncio.get_running_loop().time)
         self._outbox = LineOutbox(self._transport, self._limits, lambda: self._cut(SLOW_READER))
         self._receiver = self._accept(self)
         self._end = End(self._receiver)
@@ -165,8 +163,7 @@ class TcpPipe(Sliced):
     def data_received(self, data: bytes) -> None:
         self._since = None
         super().data_received(data)
-        if self._pieces.came(len(data), partial=self._inbox.partial):
-            self.rest()
+        self.came(len(data), partial=self._inbox.partial)
 
     def feed(self, data: bytes) -> None:
         """For `Sliced`."""

@@ -165,6 +165,7 @@ class Turns:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self.now = loop.time
         self.slow = SlowSenders(loop)
         self._line: deque[Waiting] = deque()
         self._later: deque[Waiting] = deque()
@@ -273,7 +274,15 @@ class Intake:
         # A peer that was dialled speaks for all callers, and is no crowd.
         if self._pieces.came(len(data), partial=partial) and self._later is None:
             self._flow(False)
-            self._turns.slow.rest(self._next)
+            self._turns.slow.rest(self)
+
+    def woken(self) -> None:
+        """It has rested (`SlowSenders`)."""
+        self._next()
+
+    def hurry(self) -> bool:
+        """Where it rests: have it read again before all others that rest."""
+        return self._turns.slow.hurry(self)
 
     def hold(self, *, held: bool) -> None:
         """Parse nothing for now, or go on."""
@@ -283,6 +292,7 @@ class Intake:
     def stop(self) -> None:
         """Nothing more is listened to."""
         self._over = True
+        self._turns.slow.leave(self)
         # They belong to the connection, which has this: neither would be freed before the collector comes.
         self._parse = self._flow = self._flood = _nothing
         if self._timer is not None:
@@ -294,7 +304,8 @@ class Intake:
         if self._over:
             return
         if not self._data:
-            self._flow(True)
+            if self not in self._turns.slow:
+                self._flow(True)
             return
         stands = self._held or self._in_line or self._timer is not None
         if not (stands or self._at) and self._turns.nobody:
