@@ -205,6 +205,19 @@ async def test_a_client_that_left_unread_is_gone_once_the_connection_is_closed(
             await asyncio.shield(server.over)
 
 
+async def test_a_connection_that_is_closed_twice_can_still_be_asked_and_cut(tmp_path: Path) -> None:
+    server = Server(most=1)
+    async with pair(tmp_path, server, Rested()) as (_, writer):
+        writer.write(b"y")
+        await until(server, 1)
+        for _ in range(2):
+            server.transport.close()
+        assert server.transport.get_write_buffer_size() == 0
+        server.transport.abort()
+        async with asyncio.timeout(5):
+            await asyncio.shield(server.over)
+
+
 async def test_half_a_record_that_nobody_took_does_not_hold_up_the_end(tmp_path: Path) -> None:
     server = Server(most=1)
     async with pair(tmp_path, server, Rested()) as (_, writer):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from asyncio.sslproto import SSLProtocol, SSLProtocolState
+from asyncio.sslproto import SSLProtocol, SSLProtocolState, _SSLProtocolTransport
 from collections.abc import Callable
 from typing import Any
 
@@ -69,6 +69,13 @@ class Pace:
         self._loop.call_at(self._free_at, resume)
 
 
+class _Transport(_SSLProtocolTransport):
+    def close(self) -> None:
+        # asyncio's own forgets its protocol the second time: it can be neither asked what it has to write nor aborted any more.
+        if not self._closed:
+            super().close()
+
+
 class _Secured(SSLProtocol):
     # asyncio's own name: how much it reads and decrypts in one step.
     max_size = READ_BYTES
@@ -76,10 +83,16 @@ class _Secured(SSLProtocol):
     _ssl_reading_paused: bool
     _app_reading_paused: bool
     _state: SSLProtocolState
+    _app_transport_created: bool
     _wire: Any
     _pace: Pace
     _records: Records
     _paced = False
+
+    def _get_app_transport(self) -> Any:
+        if not self._app_transport_created:
+            self._app_transport, self._app_transport_created = _Transport(self._loop, self), True
+        return super()._get_app_transport()  # type: ignore[misc]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._wire = transport
