@@ -25,7 +25,7 @@ from gatewright.transport.slow_senders import (
 )
 from gatewright.transport.tcp import TcpPipe
 from gatewright.transport.websocket_intake import Turns
-from tests.transport.asgi import echo
+from tests.transport.asgi import echo, echo_at_most
 from tests.transport.collecting import within
 from tests.transport.raw_http import RawClient, connected, dialled
 from tests.transport.test_tcp import line, served
@@ -197,11 +197,13 @@ async def test_an_http_client_that_sends_single_bytes_is_read_once_a_rest_and_se
 async def test_who_rests_is_cut_off_in_time_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
     monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
-    async with connected(echo, header_timeout_s=0.2) as client:
-        await client.say_slowly([b"GET / HT", b"TP/1.1\r\nhost: "])
-        await asyncio.sleep(0.05)
-        client.say(b"a")
-        assert (await client.end()).startswith(b"HTTP/1.1 408 ")
+    async with connected(echo, header_timeout_s=0.5) as client:
+        ended = asyncio.ensure_future(client.end())
+        client.say(b"GET / HTTP/1.1\r\nhost: ")
+        while not ended.done():
+            client.say(b"a")
+            await asyncio.sleep(0.01)
+        assert (await ended).startswith(b"HTTP/1.1 408 ")
 
 
 async def test_a_request_that_ended_in_time_while_its_client_rested_is_served(
@@ -215,14 +217,18 @@ async def test_a_request_that_ended_in_time_while_its_client_rested_is_served(
         assert await client.hear() == (200, b"")
 
 
-async def test_a_client_that_left_while_it_rested_is_gone_once_it_is_answered(
+async def test_a_client_that_leaves_once_it_is_answered_is_gone_though_it_rested(
     monkeypatch: pytest.MonkeyPatch, rested: list[Resting]
 ) -> None:
     monkeypatch.setattr(slow_senders, "SLOW_S", 0.0)
     monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
-    async with connected(echo, header_timeout_s=0.5) as client:
-        await half_a_head(client, rested)
-        client.writer.transport.abort()
+    async with connected(echo_at_most(100, 0.3)) as client:
+        client.say(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 50\r\n\r\n")
+        while not rested:
+            client.say(b"a")
+            await asyncio.sleep(0.02)
+        assert await client.hear() == (408, b"too slow")
+        client.writer.close()
         async with asyncio.timeout(1.5):  # less than it would linger
             while client.server.connections:
                 await asyncio.sleep(0.01)
