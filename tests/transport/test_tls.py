@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.transport.tls import FEW, READ_BYTES, Pace, Records, secured
+from gatewright.transport.tls import FEW, READ_BYTES, Pace, Records, _Secured, secured
 from tests.transport.certificate import make_certificate
 
 
@@ -159,6 +159,107 @@ async def test_who_is_not_read_by_its_reader_is_not_read_after_its_rest(tmp_path
                 await asyncio.sleep(0.2)
         assert read < 20_000
         assert server.size < 10_000
+
+
+def wire_of(server: Server) -> Any:
+    return server.transport._ssl_protocol._wire
+
+
+async def test_a_client_that_its_reader_does_not_read_costs_no_more_wake_ups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, updated = list[int](), _Secured.buffer_updated
+
+    def noted(self: _Secured, nbytes: int) -> None:
+        read.append(nbytes)
+        updated(self, nbytes)
+
+    monkeypatch.setattr(_Secured, "buffer_updated", noted)
+    server = Server(most=1)
+    async with pair(tmp_path, server, Rested()) as (_, writer):
+        writer.write(b"y")
+        await until(server, 1)
+        read.clear()
+        for _ in range(30):
+            writer.write(b"y")
+            await asyncio.sleep(0.005)
+        assert len(read) <= 1
+        server.most = 1 << 40
+        server.transport.resume_reading()
+        await until(server, 31)
+        writer.write(b"y")
+        await until(server, 32)
+
+
+async def test_a_client_that_left_unread_is_gone_once_the_connection_is_closed(
+    tmp_path: Path,
+) -> None:
+    server = Server(most=1)
+    async with pair(tmp_path, server, Rested()) as (_, writer):
+        writer.write(b"y")
+        await until(server, 1)
+        writer.transport.abort()
+        await asyncio.sleep(0.1)
+        server.transport.close()
+        async with asyncio.timeout(5):
+            await asyncio.shield(server.over)
+
+
+async def test_a_connection_that_is_closed_twice_can_still_be_asked_and_cut(tmp_path: Path) -> None:
+    server = Server(most=1)
+    async with pair(tmp_path, server, Rested()) as (_, writer):
+        writer.write(b"y")
+        await until(server, 1)
+        for _ in range(2):
+            server.transport.close()
+        assert server.transport.get_write_buffer_size() == 0
+        server.transport.abort()
+        async with asyncio.timeout(5):
+            await asyncio.shield(server.over)
+
+
+async def test_half_a_record_that_nobody_took_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    server = Server(most=1)
+    async with pair(tmp_path, server, Rested()) as (_, writer):
+        writer.write(b"y")
+        await until(server, 1)
+        writer.write(b"z" * (2 * READ_BYTES - 100))
+        await asyncio.sleep(0.1)
+        assert not wire_of(server).is_reading()
+        server.transport.close()
+        async with asyncio.timeout(5):
+            await asyncio.shield(server.over)
+
+
+class Held(Pace):
+    """Lets nobody go on by itself."""
+
+    def __init__(self) -> None:
+        self.resume: list[Any] = []
+
+    def rest(self, records: int, resume: Any) -> None:
+        self.resume.append(resume)
+
+
+async def test_who_rests_for_its_records_is_not_read_because_its_reader_reads_on(
+    tmp_path: Path,
+) -> None:
+    server, pace = Server(most=1), Held()
+    async with pair(tmp_path, server, pace) as (_, writer):
+        writer.write(b"y")
+        await until(server, 1)
+        for _ in range(100 * FEW):
+            writer.write(b"y")
+        async with asyncio.timeout(5):
+            while not pace.resume:
+                await asyncio.sleep(0.01)
+        server.most = 1 << 40
+        server.transport.resume_reading()
+        await asyncio.sleep(0.1)
+        assert len(pace.resume) == 1
+        while server.size < 100 * FEW + 1:
+            pace.resume.pop()()
+            await asyncio.sleep(0.05)
 
 
 async def test_a_handshake_that_fails_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:

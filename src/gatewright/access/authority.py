@@ -1,4 +1,4 @@
-"""`Authority`: issues, revokes, restores, evaluates grants for `mgp/access/*` and the console; applies and audits all changes to them."""
+"""`Authority`: issues, revokes, restores, evaluates grants; binds each to its tool's definition; audits all changes to grants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded types of configuration values (count, bytes, seconds, name), units for the reference, Groundhog's event classes; for several tables."""
+"""Bounded msgspec types of configuration values (count, bytes, seconds, name), units for the reference, and the classes of audit events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gate `flow`: flags or refuses a call that sends data out of a session which has read both untrusted and private data.
+"""Gate `flow`: refuses, or marks for `confirm` to ask a person, a call sending data out after untrusted and private data were read.
 
 With `then = "ask"` the gate only writes the fact `flow` (which tools brought what), and the gate `confirm` asks a person, as
 for dangerous calls. `confirm` does not ask about `tasks/update`, so there this gate refuses. What is read is noted by the

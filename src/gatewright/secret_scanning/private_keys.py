@@ -1,4 +1,4 @@
-"""Finds private keys in text: PEM and OpenPGP blocks, also where an escape stands for each line end, and PuTTY key files."""
+"""Finds private keys in text (PEM, OpenPGP, PuTTY; escaped line ends too); `goes_on` tells whether one is cut off at the text's end."""
 
 from __future__ import annotations
 

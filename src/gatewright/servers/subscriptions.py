@@ -1,4 +1,4 @@
-"""`ServerSubscriptions`: clients' log levels and resource subscriptions at one server: bounded, renewed on reconnect, carried over on reload.
+"""`ServerSubscriptions`: log levels, resource subscriptions at one server, per shared or session connection: bounded, renewed, carried over.
 
 A *wish* (a log level or subscription) is that of one session, or of one open `subscriptions/listen`, and ends with it: nobody
 ends another's, and who has neither could not be told anything. The wishes of all who share the main connection are joined

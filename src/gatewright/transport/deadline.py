@@ -46,6 +46,10 @@ class Deadline:
             self._rings = due
             self._timer = self._loop.call_later(seconds, self._ring)
 
+    def left_s(self) -> float:
+        """How long it may still take; without end where nothing is awaited."""
+        return self.due - self._time() if self.awaited else math.inf
+
     def stop(self) -> None:
         """Nothing is awaited, and will not be."""
         self.awaited = ""

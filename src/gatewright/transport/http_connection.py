@@ -39,6 +39,7 @@ from gatewright.transport.http_head import (
 from gatewright.transport.http_server_state import Serving
 from gatewright.transport.http_slices import Sliced
 from gatewright.transport.request_head_cache import AHEAD_S, KnownHeads
+from gatewright.transport.slow_senders import LOOK_S
 from gatewright.transport.websocket_connection import WebSocketConnection
 from gatewright.transport.write_queue import Patience
 
@@ -93,14 +94,12 @@ class HttpConnection(Sliced):
     def connection_lost(self, exc: Exception | None) -> None:
         self._seat.leave()
         self._deadline.stop()
-        self._patience.stop()
         for exchange in (self._running, *self._waiting):
             if exchange is not None:
                 exchange.leave()
         self._running = self._incoming = None
         self._waiting.clear()
-        self.clogged = False
-        self.writable.set()
+        self.resume_writing()  # nobody waits for it any more
         self._parser = cast("Any", None)  # it holds us
         self.forget()
         self.serving.connections.discard(cast("Any", self))
@@ -147,8 +146,9 @@ class HttpConnection(Sliced):
         else:
             if fresh and self._begun == 1 and self._incoming is not None:
                 self._heads.learn(self._incoming, data)
-            if not (self._whole and self._moved):
+            if partial := not (self._whole and self._moved):
                 self._partly()
+            self.came(self._size, partial=partial and self._deadline.left_s() > LOOK_S)
 
     def shutdown(self) -> None:
         """The server stops: finish what was asked, then close."""
@@ -322,6 +322,8 @@ class HttpConnection(Sliced):
     def _missed(self, what: str) -> None:
         if what == "rest":
             self._parse_ahead()
+        elif self.hurry():  # what came while it rested may be all that is awaited
+            self._deadline.expect(what, LOOK_S)
         elif what == "body" or (what == "head" and self._held):
             self._refuse(http.HTTPStatus.REQUEST_TIMEOUT)
         else:
@@ -355,9 +357,7 @@ class HttpConnection(Sliced):
             self.transport.close()
             return
         self.transport.write_eof()
-        if self._paused:
-            self._paused = False
-            self.read_on()
+        self.awake()
         self._deadline.expect("linger", LINGER_S)
 
     # -- upgrades

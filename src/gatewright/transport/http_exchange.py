@@ -36,6 +36,8 @@ _DISCONNECT = "http.disconnect"
 _NOT_BEGUN = "the response has not begun: http.response.start comes first"
 _OTHER_LENGTH = "the body has another length than the response declared"
 _NO_BODY = frozenset((204, 304))
+_REQUEST_TIMEOUT = 408
+_UNUSUAL = _NO_BODY | {_REQUEST_TIMEOUT}
 
 
 class Connection(Protocol):
@@ -198,7 +200,7 @@ class Exchange(msgspec.Struct, eq=False):
     def answer(self, status: int, headers: tuple[tuple[bytes, bytes], ...], body: bytes) -> bool:
         """Send a whole response at once. False where that is not the usual case: then `send` it."""
         connection = self.connection
-        if self.unusual or connection.clogged or not self.keep_alive or status in _NO_BODY:
+        if self.unusual or connection.clogged or not self.keep_alive or status in _UNUSUAL:
             return False
         head = whole_head(status, connection.serving.date, headers)
         if head is None:
@@ -275,7 +277,9 @@ class Exchange(msgspec.Struct, eq=False):
             raise RuntimeError("the response began before")
         self._head, self._length, close = spell(status, self.connection.serving.date, headers)
         self.unusual = True
-        if close:
+        if (
+            close or status == _REQUEST_TIMEOUT
+        ):  # RFC 9110 §15.5.9: the rest of the request is not waited for
             self.keep_alive = False
         if status in _NO_BODY:
             self._length = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+from gatewright.transport.slow_senders import Pieces
 from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["SLICE_BYTES", "Sliced"]
@@ -26,6 +27,7 @@ class Sliced(asyncio.Protocol):
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
+        self._pieces = Pieces(turns.now)
         self._rest: bytes = b""
         self._at = 0
 
@@ -45,13 +47,38 @@ class Sliced(asyncio.Protocol):
                 self.transport.pause_reading()
             self._turns.want(self)
 
+    def came(self, size: int, *, partial: bool) -> None:
+        """So many bytes came, and what they belong to has not ended (`partial`): read on later, where that is slow."""
+        # What is parsed a slice at a time came in a larger piece.
+        slow = self._pieces.came(size, partial=partial and not (self._rest or self._paused))
+        if slow and not (self.transport is None or self.transport.is_closing()):
+            self.transport.pause_reading()
+            self._turns.slow.rest(self)
+
+    def hurry(self) -> bool:
+        """Where it rests: be read again before all others that rest."""
+        return self._turns.slow.hurry(self)
+
+    def awake(self) -> None:
+        """The connection wants to read again, whether it rested or did not want to."""
+        self._paused = False
+        self._turns.slow.leave(self)
+        self.read_on()
+
+    def woken(self) -> None:
+        """It has rested (`SlowSenders`)."""
+        transport = self.transport
+        if not (self._paused or transport is None or transport.is_closing()):
+            self.read_on()
+
     def forget(self) -> None:
         """The connection is gone."""
         self._rest = b""
+        self._turns.slow.leave(self)
 
     def read_on(self) -> None:
-        """The connection wants to read again: at once, or behind what came already."""
-        if not self._rest:
+        """The connection wants to read again: at once, or behind what came already, or when it has rested."""
+        if not (self._rest or self in self._turns.slow):
             self.transport.resume_reading()
 
     def hand_over(self, heir: asyncio.Protocol) -> None:

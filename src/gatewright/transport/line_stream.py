@@ -152,6 +152,11 @@ class LineInbox:
         self._dropped = False
         self._at_end: Callable[[bool], None] | None = None
 
+    @property
+    def partial(self) -> bool:
+        """Whether a line has begun and not ended."""
+        return self._splitter.partial
+
     def start(self) -> None:
         """Deliver from the turn after next on: after whoever waits for the opening of the pipe had a turn."""
         self._loop.call_soon(self._loop.call_soon, self._start)

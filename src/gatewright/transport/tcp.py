@@ -163,6 +163,7 @@ class TcpPipe(Sliced):
     def data_received(self, data: bytes) -> None:
         self._since = None
         super().data_received(data)
+        self.came(len(data), partial=self._inbox.partial)
 
     def feed(self, data: bytes) -> None:
         """For `Sliced`."""

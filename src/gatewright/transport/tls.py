@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from asyncio.sslproto import SSLProtocol
+from asyncio.sslproto import SSLProtocol, SSLProtocolState, _SSLProtocolTransport
 from collections.abc import Callable
 from typing import Any
 
@@ -69,12 +69,30 @@ class Pace:
         self._loop.call_at(self._free_at, resume)
 
 
+class _Transport(_SSLProtocolTransport):
+    def close(self) -> None:
+        # asyncio's own forgets its protocol the second time: it can be neither asked what it has to write nor aborted any more.
+        if not self._closed:
+            super().close()
+
+
 class _Secured(SSLProtocol):
     # asyncio's own name: how much it reads and decrypts in one step.
     max_size = READ_BYTES
+    # And these: whether it reads no more, as nobody takes what it decrypts; and whether nobody does.
+    _ssl_reading_paused: bool
+    _app_reading_paused: bool
+    _state: SSLProtocolState
+    _app_transport_created: bool
     _wire: Any
     _pace: Pace
     _records: Records
+    _paced = False
+
+    def _get_app_transport(self) -> Any:
+        if not self._app_transport_created:
+            self._app_transport, self._app_transport_created = _Transport(self._loop, self), True
+        return super()._get_app_transport()  # type: ignore[misc]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._wire = transport
@@ -88,13 +106,30 @@ class _Secured(SSLProtocol):
         count = self._records.count(self._came[:nbytes])
         super().buffer_updated(nbytes)
         if count > FEW and not self._wire.is_closing():
+            self._paced = True
             self._wire.pause_reading()
             self._pace.rest(count, self._resume)
 
     def _resume(self) -> None:
+        self._paced = False
         # While nobody takes what was decrypted, asyncio has stopped reading as well, and does not say so otherwise.
-        held: bool = self._ssl_reading_paused  # type: ignore[attr-defined]
-        if not held and not self._wire.is_closing():
+        if not self._ssl_reading_paused and not self._wire.is_closing():
+            self._wire.resume_reading()
+
+    def _control_ssl_reading(self) -> None:
+        super()._control_ssl_reading()  # type: ignore[misc]
+        if self._paced:  # it goes on by itself once somebody takes what was decrypted
+            self._wire.pause_reading()
+
+    def _start_shutdown(self) -> None:
+        """What the client sent and nobody took keeps no connection open: asyncio would wait for ever for who takes it, where the
+        client has left, and not read the client's goodbye."""
+        left = self._state is SSLProtocolState.FLUSHING
+        super()._start_shutdown()
+        if left and self._app_reading_paused:
+            self._do_flush()  # type: ignore[attr-defined]
+        elif self._ssl_reading_paused and not self._wire.is_closing():
+            self._ssl_reading_paused = False
             self._wire.resume_reading()
 
 
@@ -118,6 +153,8 @@ async def secured(
         ssl_handshake_timeout=handshake_s,  # type: ignore[arg-type]
     )
     made._pace, made._records = pace, Records()
+    # Else a quarter of a megabyte would still be read, a wake-up for each piece, of who is not to be read.
+    made._set_read_buffer_limits(1, 0)  # type: ignore[attr-defined]
     transport, _ = await loop.connect_accepted_socket(lambda: made, accepted)
     try:
         await done

@@ -23,6 +23,7 @@ from websockets.http11 import Request
 from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_server_state import Serving
+from gatewright.transport.slow_senders import LOOK_S
 from gatewright.transport.websocket import BROKEN_TEXT, NOT_UTF8, closing_reason
 from gatewright.transport.websocket_intake import EXCUSED, Intake, read_or_not
 from gatewright.transport.write_queue import WriteQueue
@@ -117,6 +118,8 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._seat = seat
         self._ends: Literal["", "lost", "over"] = ""
         self._receiver: Receiver | None = None
+        self._looked: bytes | None = None
+        """What the last ping asked for whose answer was looked for behind the time."""
         self._excused: tuple[bytes, ...] = ()
         """What pings asked that were not answered in time, the oldest first."""
         self._serving = server_state
@@ -194,6 +197,11 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         super().handle_close(event)
 
     def keepalive_timeout(self) -> None:
+        asked = self.pending_ping_payload
+        if asked != self._looked and self._intake.hurry():
+            self._looked = asked  # the answer may have come while it rested: once for each ping
+            self.pong_timer = self.loop.call_later(LOOK_S, self.keepalive_timeout)
+            return
         if self._intake.late(self._limits.ping_interval_s):
             if self.pending_ping_payload is not None:
                 self._excused = (*self._excused, self.pending_ping_payload)[-EXCUSED:]

@@ -1,4 +1,4 @@
-"""Limits incoming WebSocket frames before parsing (rate, fragments); `Turns`: fair turns to parse for all connections, HTTP and TCP included.
+"""`Intake` parses WebSocket frames in fair turns (`Turns`, shared with HTTP, TCP): pauses reading, closes floods, paces dialled peers.
 
 A frame of one byte costs as much to parse as one of a kilobyte, so a client could keep the loop busy for seconds with what
 arrives in one read. Here the heads of frames are read (RFC 6455 §5.2), which is cheap, and the parser is given the next few
@@ -14,6 +14,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
+
+from gatewright.transport.slow_senders import Pieces, SlowSenders
 
 __all__ = [
     "CONNECTIONS_A_TURN",
@@ -93,6 +95,11 @@ class _Frames:
         self._data = _Allowance(PACED_PER_S if paced else FRAMES_PER_S, FRAMES_BURST, now)
         self._control = _Allowance(CONTROL_PER_S, CONTROL_BURST, now)
 
+    @property
+    def begun(self) -> bool:
+        """Whether a frame began that has not ended."""
+        return bool(self._left or self._head)
+
     def upto(self, data: bytes, at: int, most: int, now: float) -> int:
         """The index up to which `data` may be parsed, from `at`: at most `most` frames begin in between. That of a peer which is
         paced is `at` itself where it has to wait."""
@@ -158,6 +165,8 @@ class Turns:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self.now = loop.time
+        self.slow = SlowSenders(loop)
         self._line: deque[Waiting] = deque()
         self._later: deque[Waiting] = deque()
         self._scheduled = False
@@ -230,6 +239,7 @@ class Intake:
         self._data = b""
         self._at = 0
         self._waited = float("-inf")
+        self._pieces = Pieces(now)
         self._excused = 0
         self._held = True
         self._in_line = False
@@ -260,6 +270,19 @@ class Intake:
             data = self._data[self._at :] + data
         self._data, self._at = data, 0
         self._next()
+        partial = self._frames.begun and not (self._data or self._over)
+        # A peer that was dialled speaks for all callers, and is no crowd.
+        if self._pieces.came(len(data), partial=partial) and self._later is None:
+            self._flow(False)
+            self._turns.slow.rest(self)
+
+    def woken(self) -> None:
+        """It has rested (`SlowSenders`)."""
+        self._next()
+
+    def hurry(self) -> bool:
+        """Where it rests: have it read again before all others that rest."""
+        return self._turns.slow.hurry(self)
 
     def hold(self, *, held: bool) -> None:
         """Parse nothing for now, or go on."""
@@ -269,6 +292,7 @@ class Intake:
     def stop(self) -> None:
         """Nothing more is listened to."""
         self._over = True
+        self._turns.slow.leave(self)
         # They belong to the connection, which has this: neither would be freed before the collector comes.
         self._parse = self._flow = self._flood = _nothing
         if self._timer is not None:
@@ -280,7 +304,8 @@ class Intake:
         if self._over:
             return
         if not self._data:
-            self._flow(True)
+            if self not in self._turns.slow:
+                self._flow(True)
             return
         stands = self._held or self._in_line or self._timer is not None
         if not (stands or self._at) and self._turns.nobody:

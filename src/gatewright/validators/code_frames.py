@@ -1,4 +1,4 @@
-"""`code_safety` rules for numpy and pandas at `strict` and `readonly`: allow lists of members, function names and text arguments.
+"""`frame_violations`: checks the AST of code using numpy or pandas (`code_safety`): members, calls, imports, assignments by allow lists.
 
 While tables or arrays are in use, a member that any object there has is refused unless it is listed; a name that none has is a column or a field
 of the program. Functions by name are constants that reduce, and a table is read from a `StringIO` that is made in the call and written to a text.

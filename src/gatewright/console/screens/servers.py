@@ -1,4 +1,4 @@
-"""Screen `servers`: tool servers; one opened: state, history, stderr; start, stop, restart, drain, enable; accept held back definitions."""
+"""Screen `servers` and its API: list, state, history; start, stop, drain, enable, disable; accept or refuse changed definitions, hide tools."""
 
 from __future__ import annotations
 
