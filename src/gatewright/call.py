@@ -264,6 +264,8 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     adds or takes away, so that nobody has to look into it again."""
     once: bool = False
     """Of a tool that says that it failed: see `Failure.once`."""
+    read: tuple[bytes, Mapping[str, msgspec.Raw]] | None = None
+    """Of a large text its members, which are those of `raw` where that is the very text beside them (`mcp.protocol.read_members`)."""
 
 
 class Refusal(msgspec.Struct, frozen=True):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Collection
 from time import thread_time
 from typing import Any
 
@@ -14,8 +15,11 @@ from gatewright.transport.slices import whole
 from tests.discovery.offers import made
 
 
-def best_for(*given: Any) -> Wanted:
-    return whole(capabilities.best_for(*given))
+def best_for(
+    capability: str, found: Any, wanted: Requirements, chosen: Collection[str] = ()
+) -> Wanted:
+    types = whole(capabilities.types_of(wanted))
+    return whole(capabilities.best_for(capability, found, wanted, types, chosen))
 
 
 def offered(name: str, text: str, risk: str = "safe", missing: tuple[str, ...] = ()) -> Offered:

@@ -23,8 +23,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from gatewright.discovery.categories import LETTERS, letters, within
 from gatewright.discovery.fusion import Sight, judged
-from gatewright.discovery.kept import Kept, KeptServer, digest_of
+from gatewright.discovery.kept import Kept, KeptServer, digest_of, packed
 from gatewright.discovery.lexicon import lexicon
 from gatewright.discovery.meanings import Meanings
 from gatewright.discovery.postings import Bools, Floats, Postings, Spelling
@@ -33,7 +34,7 @@ from gatewright.discovery.vectors import VectorStore, table
 from gatewright.discovery.views import Views
 from gatewright.discovery.words import Words
 
-__all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex", "within"]
+__all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex"]
 
 STRATEGIES = ("auto", "keyword", "semantic", "category")
 
@@ -120,7 +121,7 @@ class ToolIndex:
             slots = []
             try:
                 for entry in entries:
-                    slots.append(self._file(entry))
+                    slots.append((yield from self._file(entry)))
                     yield
                 there = self._turns.get(server) == turn
             finally:
@@ -158,9 +159,8 @@ class ToolIndex:
         for server, digest, slots in held:
             entries = [one for one in (self._entries[slot] for slot in slots) if one is not None]
             try:
-                servers.append(
-                    KeptServer(server, digest, len(slots), msgspec.msgpack.encode(entries))
-                )
+                said = yield from packed(entries)
+                servers.append(KeptServer(server, digest, len(slots), said))
             except UnicodeEncodeError:  # is made anew at the next start
                 continue
             places[slots] = np.arange(len(order), len(order) + len(slots))
@@ -273,9 +273,10 @@ class ToolIndex:
         entry = self._entries[slot]
         return [] if entry is None else name_terms(entry, self.words)
 
-    def _file(self, entry: Entry) -> int:
+    def _file(self, entry: Entry) -> Generator[None, None, int]:
         """Give a tool a slot, in which it is not found yet."""
         impacts, name_impacts, vector, rows = impacts_of(entry, self.words, self._table)
+        yield
         slot = self._slot()
         new = self._postings.add(slot, impacts)
         self._spelling.add(new)
@@ -366,35 +367,28 @@ class ToolIndex:
     def _filed(self, seen: Bools, categories: Collection[str]) -> Generator[None, None, Bools]:
         wanted = frozenset(one.casefold().strip("/") for one in categories)
         kept = np.zeros(len(seen), dtype=np.bool_)
+        read = 0
         for at, slot in enumerate(np.flatnonzero(seen)):
             entry = self._entries[slot]
-            kept[slot] = entry is not None and within(entry.categories, wanted)
-            if at % _FEW == 0:
+            if entry is not None:
+                kept[slot] = within(entry.categories, wanted)
+                read += letters(entry.categories)
+            if at % _FEW == 0 or read >= LETTERS:
+                read = 0
                 yield
         return kept
 
     def _by_category(self, seen: Bools, asked: Query, limit: int) -> Generator[None, None, Found]:
         """Those whose category, or one above it, is named in the query, in the order of their ids; all where the query is empty."""
-        wanted, best, more, count = frozenset(asked.paths), list[str](), list[str](), 0
+        wanted, best, more, count, read = frozenset(asked.paths), list[str](), list[str](), 0, 0
         for at, slot in enumerate(np.flatnonzero(seen)):
             entry = self._entries[slot]
             if entry and (not wanted or within(entry.categories, wanted)):
                 more.append(entry.tool_id)
                 count += 1
-            if at % _FEW == 0:
-                best, more = sorted((*best, *more))[:limit], []
+            read += letters(entry.categories) if entry and wanted else 0
+            if at % _FEW == 0 or read >= LETTERS:
+                best, more, read = sorted((*best, *more))[:limit], [], 0
                 yield
         best = sorted((*best, *more))[:limit]
         return Found(tuple(Hit(one, 1.0) for one in best), count, "category")
-
-
-def within(categories: Sequence[str], wanted: Collection[str]) -> bool:
-    """Whether one of the categories is one of those wanted (a set of texts in lower case), or below it."""
-    for text in categories:
-        has = text.casefold().strip("/")
-        while has:
-            if has in wanted:
-                return True
-            # Upwards, so that the work does not grow with how much is wanted.
-            has = has.rpartition("/")[0]
-    return False

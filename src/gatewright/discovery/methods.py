@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
-from gatewright.discovery.capabilities import Requirements, Wanted, best_for
+from gatewright.discovery.capabilities import Requirements, Wanted, best_for, types_of
 from gatewright.discovery.catalogue_index import CatalogueIndex
 from gatewright.discovery.lookup import RISKS, Lookup, Offered, described, tokens_in
 from gatewright.discovery.sessions import Context, Sessions
@@ -227,6 +227,7 @@ class MetaTools:
         """What covers each capability best; a tool that covers another one already is as good as any."""
         found: list[Wanted] = []
         passing, view = _passing(offered, _Filter()), (self.lookup.view(call), None, "connected")
+        types = await in_slices(types_of(asked.requirements))
         for capability in wanted:
             query = capability.replace("_", " ")[:QUERY_CHARS]
             hits = await self._index.search(query, passing, limit=_LOOKED_AT, view=view)
@@ -234,7 +235,7 @@ class MetaTools:
                 (one, hit.score) for hit in hits.hits if (one := offered(hit.tool_id)) is not None
             ]
             chosen = {one.usable.id for one in found if one.usable is not None}
-            comparing = best_for(capability, fitting, asked.requirements, chosen)
+            comparing = best_for(capability, fitting, asked.requirements, types, chosen)
             found.append(await in_slices(comparing))
             if (usable := found[-1].usable) is not None:
                 self.lookup.tokens(usable.tool)  # for `Context.load`, which takes all in one piece

@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Generator, Iterable
+from string import ascii_lowercase, ascii_uppercase, digits
 
 import msgspec
 
-from gatewright.patterns import Pattern
-
 __all__ = ["Text", "ranked", "words"]
 
-_WORD = Pattern(r"\w+")
-_HUMP = Pattern(r"([a-z0-9])([A-Z])")
+_CAPITALS, _BEFORE_HUMPS = frozenset(ascii_uppercase), frozenset(ascii_lowercase + digits)
 _K1, _B = 1.2, 0.75
 _NAME_TIMES, _CATEGORY_TIMES = 4, 2
 _QUERY_WORDS = 32
@@ -36,8 +34,14 @@ class Text(msgspec.Struct, frozen=True):
 
 def words(text: str) -> list[str]:
     """The words of a text, folded; `readFile`, `read_file` and `read file` are the same two."""
-    said = _HUMP.sub(lambda found: f"{found[1]} {found[2]}", text[:_TEXT_CHARS])
-    return [one.casefold() for one in " ".join(_WORD.findall(said)).replace("_", " ").split()]
+    # Sign by sign: a pattern that is asked again behind each hump and each word takes ten times as long where all are short.
+    said, before = [], ""
+    for sign in text[:_TEXT_CHARS]:
+        if sign in _CAPITALS and before in _BEFORE_HUMPS:
+            said.append(" ")
+        said.append(sign if sign.isalnum() else " ")
+        before = sign
+    return "".join(said).casefold().split()
 
 
 def ranked(query: str, texts: Iterable[Text]) -> Generator[None, None, list[int]]:

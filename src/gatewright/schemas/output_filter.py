@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome
 from gatewright.chunk_way import TextStep, as_it_is
+from gatewright.mcp.protocol.read_members import members_of
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.spellings import misread
 from gatewright.schemas.compiled import Compiled
@@ -83,7 +84,7 @@ class OutputSchema:
         if len(outcome.raw) > AT_ONCE and self._beside is not None:
             return self._large_task(call, outcome, output, self._beside)
         try:
-            result = whole(_result_in(call, outcome.raw))
+            result = whole(_result_in(call, outcome))
             fault = None if result is None else self._judged(result, output)
         except ValueError as problem:
             return _unfit("", "json", str(problem))
@@ -97,7 +98,7 @@ class OutputSchema:
         self, call: Call, outcome: Answer, output: Raw, beside: Fitting
     ) -> Outcome:
         try:
-            result = await in_slices(_result_in(call, outcome.raw))
+            result = await in_slices(_result_in(call, outcome))
         except ValueError as problem:
             return _unfit("", "json", str(problem))
         if result is None:
@@ -124,7 +125,7 @@ class OutputSchema:
         return answer if found is None else _unfitting(found)
 
     def _judged(self, answer: Answer, output: Raw) -> Failure | None:
-        members = jsonrpc.decode_members(answer.raw)
+        members = members_of(answer)
         # A client that minds no case would take the other member, which nobody has judged.
         twice = misread(members, JUDGED)
         if twice is not None:
@@ -147,11 +148,11 @@ class OutputSchema:
         return as_it_is
 
 
-def _result_in(call: Call, raw: bytes) -> Generator[None, None, Answer | None]:
+def _result_in(call: Call, answer: Answer) -> Generator[None, None, Answer | None]:
     """The result of its call in what is said of a task, where that is to be judged; a step each time that all of it is gone
     through. Raises `ValueError`."""
     yield
-    members = jsonrpc.decode_members(raw)
+    raw, members = answer.raw, members_of(answer)
     if call.method == "tasks/get":
         raw = bytes(members.get("result", b"{}"))
         yield

@@ -21,6 +21,7 @@ from gatewright.chunk_way import ChunkWay, chunk_way
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named, without
 from gatewright.mcp.protocol.eras import TooMuchAsked, is_interim, wanted_in
+from gatewright.mcp.protocol.read_members import members_of, with_members
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import OF_THE_SERVER
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
@@ -119,19 +120,21 @@ class Screen:
         """An answer in which something of the gateway's may stand; a step each time that all of it is gone through."""
         if answer.raw[:1] != b"{":
             return answer
-        said = yield from self.members(call, answer.raw)
+        said = yield from self.members(call, answer)
         if isinstance(said, Failure):
             return said
         if not said.changed | (not said.asks and without_promises(call, answer, said.members)):
             return answer
         yield
-        raw = jsonrpc.encode(said.members)
-        return Answer(raw, modern=True) if said.asks else replace(answer, raw=raw)
+        raw, read = with_members(said.members)
+        if said.asks:
+            return Answer(raw, modern=True)
+        return replace(answer, raw=raw, read=read)
 
-    def members(self, call: Call, raw: bytes) -> Generator[None, None, Said | Failure]:
+    def members(self, call: Call, answer: Answer) -> Generator[None, None, Said | Failure]:
         """The members of such an answer, as they may be seen (`task_screening.Judge`)."""
         try:
-            return (yield from self._members(call, raw))
+            return (yield from self._members(call, answer))
         except CannotAsk as no:
             return self._cannot(no)
         except TooMuchAsked as problem:
@@ -139,16 +142,16 @@ class Screen:
         except (ValueError, KeyError):
             return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
 
-    def _members(self, call: Call, raw: bytes) -> Generator[None, None, Said | Failure]:
+    def _members(self, call: Call, answer: Answer) -> Generator[None, None, Said | Failure]:
         yield
-        members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
+        members = members_of(answer)
         if len(members.get("_meta", b"")) > DECODED_BYTES:
             said = f"the answer of server {self._server} has a _meta of more than {DECODED_BYTES} bytes"
             return Failure("upstream_error", said)
         if is_interim(members):
-            failed = yield from self._interim(call, raw, members)
+            failed = yield from self._interim(call, answer.raw, members)
             return failed or Said(members, changed=True, asks=True)
-        found = yield from judged(self, call, raw, members)
+        found = yield from judged(self, call, answer.raw, members)
         if isinstance(found, Failure):
             return found
         names = () if self._mgp else ("_mgp",)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.mcp.client.related_tasks import named, without
 from gatewright.mcp.protocol import task_ids
+from gatewright.mcp.protocol.read_members import known, members_of, with_members
 from gatewright.mcp.protocol.task_ids import RELATED
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import TASK_STATUS
@@ -63,7 +64,7 @@ class ServerTasks:
         if len(outcome.raw) > LARGE and not await holds_any(outcome.raw, _MADE):
             return outcome
         modern = is_modern(call.client.revision)
-        found = await in_one(lambda: task_ids.created(outcome.raw, modern))
+        found = await in_one(lambda: task_ids.created(outcome.raw, modern, known(outcome)))
         if found is None:
             return outcome
         if len(outcome.raw) > DECODED_BYTES:
@@ -220,20 +221,23 @@ def within(call: Call, seconds: float) -> Call:
 
 async def _named(outcome: Answer, made: ServerTask) -> Outcome:
     try:
-        return replace(outcome, raw=await in_slices(_renamed(outcome.raw, made)))
+        return await in_slices(_renamed(outcome, made))
     except ValueError:
         return Failure("upstream_error", f"what server {made.server} says of a task cannot be read")
 
 
-def _renamed(raw: bytes, made: ServerTask) -> Generator[None, None, bytes]:
+def _renamed(answer: Answer, made: ServerTask) -> Generator[None, None, Answer]:
     """What a server says of a task, by the name that its caller knows; a step each time that all of it is gone through."""
     yield
-    members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
+    members = members_of(answer)
     changed = task_ids.rename(members, made.task, made.id)
     if _related(members.get("_meta")) not in (None, made.id):
         changed = unrelated(members) or changed
     yield
-    return jsonrpc.encode(members) if changed else raw
+    if not changed:
+        return answer
+    raw, read = with_members(members)
+    return replace(answer, raw=raw, read=read)
 
 
 def _related(meta: msgspec.Raw | None) -> str | None:

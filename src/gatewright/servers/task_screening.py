@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 from msgspec import Raw
 from msgspec.structs import replace
 
-from gatewright.call import Call, CannotAsk, Failure
+from gatewright.call import Answer, Call, CannotAsk, Failure
 from gatewright.mcp.protocol import task_ids
 from gatewright.mcp.protocol.eras import QUESTIONS
 from gatewright.mcp.protocol.task_ids import DETAILS, RELATED
@@ -58,7 +58,7 @@ class Judge(Protocol):
     def failure(self, call: Call, failure: Failure, error: bytes) -> Generator[None, None, Failure]:
         """An error as it may be seen, in steps."""
 
-    def members(self, call: Call, raw: bytes) -> Generator[None, None, Said | Failure]:
+    def members(self, call: Call, answer: Answer) -> Generator[None, None, Said | Failure]:
         """A result as it may be seen, in steps."""
 
 
@@ -87,7 +87,9 @@ def judged(
         members["error"] = Raw(failed.error)
         changed = changed or failed.error != error
     if _is_object(members.get("result")):
-        found = yield from judge.members(replace(call, method=_RESULT), bytes(members["result"]))
+        found = yield from judge.members(
+            replace(call, method=_RESULT), Answer(bytes(members["result"]))
+        )
         if isinstance(found, Failure):
             return found
         unrelated(found.members)

@@ -37,8 +37,8 @@ def counted(value: Any) -> tuple[int, int, int]:
 def test_the_quick_count_and_the_exact_one_say_the_same(value: Any) -> None:
     depth, keys, values = counted(value)
     fits = depth <= SMALL.depth + 1 and keys <= SMALL.keys and values <= SMALL.values
-    for separators in ((",", ":"), (", ", ": ")):
-        text = json.dumps(value, separators=separators).encode()
+    for separators, pad in (((",", ":"), 0), ((", ", ": "), 0), ((",", ":"), 70_000)):
+        text = json.dumps(value, separators=separators).encode() + b" " * pad
         found = flaw_of(text, SMALL)
         if fits and depth <= SMALL.depth:
             assert found == ""
@@ -54,6 +54,17 @@ def test_elements_of_lists_count_as_values(one: bytes) -> None:
     found = flaw_of(b'{"x":[' + b",".join([one] * 50_001) + b"]}", limits)
     assert found == "params have more than 50000 values, those in lists counted"
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    "one", [b'{"a":1}', b'{"abc"  :1}', b'"abcdefg"', b'{"a":{"a":{}}}', b'{"abcdefghi":"abcdefghijk"}']
+)  # fmt: skip
+def test_what_is_over_a_limit_for_certain_is_not_made_to_be_counted(
+    one: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_bounds, "_measure", None)
+    found = flaw_of(b'{"x":[' + b",".join([one] * (1_048_000 // (len(one) + 1))) + b"]}", Limits())
+    assert found.startswith("params have more than ")
 
 
 def test_commas_in_a_text_are_no_values() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, CannotAsk, Failure, Outcome
+from gatewright.mcp.client.large_messages import whole_result
 from gatewright.mcp.client.pending_requests import Reply
 from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named
 from gatewright.mcp.client.server_requests import UNATTRIBUTABLE
@@ -57,32 +60,44 @@ async def read_large(reply: Reply, kind: str, modern: bool) -> Outcome:
         return _NOT_UTF8
     marked = kind == "tool" and await holds_any(raw, _TOOL_ERROR)
     await asyncio.sleep(0)
-    return await in_one(lambda: _answer(raw, kind, modern, marked=marked))
+    outcome = await in_one(lambda: _answer(raw, kind, modern, marked=marked))
+    if outcome is _UNREADABLE and (whole := await in_one(lambda: whole_result(raw))) is not None:
+        return await in_one(lambda: _answer(whole, kind, modern, marked=marked))
+    return outcome
 
 
 def _answer(raw: bytes, kind: str, modern: bool, *, marked: bool) -> Outcome:
     """The outcome in a result; `marked`: it may say that the tool failed."""
     if raw[0] != _BRACE and kind != "method":
         return Failure("upstream_error", "the server's answer is not an object")
-    tool_error = False
     try:
-        if len(raw) > MOST_MEMBERS and raw.count(b":") > MOST_MEMBERS and raw[0] == _BRACE:
-            members = jsonrpc.decode_members(raw)  # whoever changes it is to be able to read them
-        else:
-            members = jsonrpc.members_named(raw, "isError") if marked else {}
+        members = _members(raw, marked=marked)
     except jsonrpc.TooMuch as problem:
         return Failure("upstream_error", f"the server's answer {problem}")
     except ValueError:
-        return Failure("upstream_error", "the server's answer cannot be read")
-    if marked:
-        tool_error = bytes(members.get("isError", b"")) == b"true"
-        if tool_error and UNATTRIBUTABLE.encode() in raw:
-            return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
-    return Answer(raw, tool_error, modern)
+        return _UNREADABLE
+    tool_error = marked and bytes(members.get("isError", b"")) == b"true"
+    if tool_error and UNATTRIBUTABLE.encode() in raw:
+        return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
+    return Answer(raw, tool_error, modern, read=(raw, members) if len(raw) > LARGE else None)
+
+
+def _members(raw: bytes, *, marked: bool) -> Mapping[str, msgspec.Raw]:
+    """The members of a result, all of those that have to be read. Of a large one nobody knows before that it is JSON
+    (`large_messages`), and whoever changes one of many members is to be able to read them."""
+    large = len(raw) > LARGE
+    if raw[0] != _BRACE:
+        if large:
+            jsonrpc.check(raw)
+        return {}
+    if large or (len(raw) > MOST_MEMBERS and raw.count(b":") > MOST_MEMBERS):
+        return jsonrpc.decode_members(raw)
+    return jsonrpc.members_named(raw, "isError") if marked else {}
 
 
 _ERROR_NS = 5_000_000
 """What it may take to read an error once: it is read several times on its way."""
+_UNREADABLE = Failure("upstream_error", "the server's answer cannot be read")
 _NOT_UTF8 = Failure("upstream_error", "the server's answer is not UTF-8")
 
 

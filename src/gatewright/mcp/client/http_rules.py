@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gatewright.call import Call, Failure
+from gatewright.mcp.client.large_messages import is_batch, large_response, message_in
 from gatewright.mcp.wire import jsonrpc
+from gatewright.transport.large_text import LARGE
 from gatewright.web.sse import SseParser
 
 __all__ = [
@@ -95,10 +97,13 @@ def messages(data: bytes) -> list[jsonrpc.Message]:
     """The messages in one body or event: none in an empty one, several in a batch (2025-03-26)."""
     if not data.strip():
         return []
-    if data.lstrip()[:1] == b"[":
+    if is_batch(data):
         batch = jsonrpc.parse_many(data)
         return batch if isinstance(batch, list) else [batch]
-    return [jsonrpc.parse(data)]
+    found = large_response(data) if len(data) > LARGE else None
+    if found is not None:
+        return [jsonrpc.Response(b"%d" % found.id, found.result)]
+    return [message_in(data)]
 
 
 def error_in(body: bytes) -> jsonrpc.Response | None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from gatewright.call import Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.client.backlog_shares import BacklogShares
 from gatewright.mcp.client.endpoint import Endpoint
+from gatewright.mcp.client.large_messages import is_batch, large_response, message_in
 from gatewright.mcp.client.link import Link, LinkClosed, Sink
 from gatewright.mcp.client.outgoing import question
 from gatewright.mcp.client.pending_requests import PendingRequest, Reply
@@ -29,6 +30,7 @@ from gatewright.mcp.protocol.mcp_client import (
 from gatewright.mcp.wire import jsonrpc
 from gatewright.standing import Rest, attribute
 from gatewright.transport.base import Closed, Pipe
+from gatewright.transport.large_text import LARGE
 from gatewright.transport.process import ChildProcess
 
 __all__ = ["BEHIND", "GARBAGE", "Going", "PipeLink", "Sent"]
@@ -309,19 +311,15 @@ class PipeLink(Link):
             return
         if self._closing:
             return
-        found = jsonrpc.plain_response(data)
+        read = jsonrpc.plain_response if len(data) <= LARGE else large_response
+        found = read(data)  # of a large one without a look at its result
         exchange = None if found is None else self._pending.get(found.id)
         if exchange is not None and found is not None:  # nearly always
             self._garbage = 0
             if not exchange.settle(jsonrpc.Response(b"%d" % found.id, bytes(found.result))):
                 self._stray(_SECOND)
             return
-        message = jsonrpc.parse(data)
-        if type(message) is jsonrpc.Response:  # nearly all of them
-            self._garbage = 0
-            self._answered(message)
-        else:
-            self._take(message, data)
+        self._take(message_in(data), data)
 
     def _take(self, message: jsonrpc.Message, data: bytes) -> None:
         if type(message) is jsonrpc.Malformed:
@@ -361,7 +359,7 @@ class PipeLink(Link):
         return step is not None
 
     def _malformed(self, flaw: jsonrpc.Malformed, data: bytes) -> None:
-        if data.lstrip()[:1] == b"[":  # a batch, as servers of 2025-03-26 may send them
+        if is_batch(data):
             batch = jsonrpc.parse_many(data)
             if isinstance(batch, list):
                 for message in batch:

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gatewright.call import Answer, Client, Mgp, Question
 from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
+from gatewright.mcp.protocol.read_members import members_of
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
@@ -111,9 +112,9 @@ def to_caller(answer: Answer, method: str, client: Client, server_info: Mapping[
     # Names that certainly do not stand there can be appended to the bytes as they came (decision 0060).
     if modern and method not in CACHED and lacks_both(raw):
         return raw[:-1] + b"," + _expected(method, server_info) + b"}"
-    members = _members(raw)
-    if members is None:
+    if raw[:1] != b"{":
         return raw  # no object, so nothing of ours can stand in it
+    members = members_of(answer)
     return _up(members, method, server_info) if modern else _down(members)
 
 

@@ -5,7 +5,7 @@ A task is named by `taskId` (in results and params), by `task.taskId` (what make
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -63,10 +63,14 @@ def _id_of(task: msgspec.Raw) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def created(raw: bytes, modern: bool) -> Created | None:
-    """The task that a result says was made instead of a result; None where it says no such thing."""
+def created(
+    raw: bytes, modern: bool, read: Mapping[str, msgspec.Raw] | None = None
+) -> Created | None:
+    """The task that a result says was made instead of a result; None where it says no such thing. `read` are its members, where they
+    are known."""
     try:
-        members = jsonrpc.members_named(raw, "resultType", "task", "taskId", "ttlMs")
+        names = ("resultType", "task", "taskId", "ttlMs")
+        members = jsonrpc.members_named(raw, *names) if read is None else read
         if modern and _value(members.get("resultType", b"null")) != "task":
             return None
         task = bytes(members.get("task", b"null"))

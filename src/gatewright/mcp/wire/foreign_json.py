@@ -176,12 +176,12 @@ def _judged(text: bytes) -> Any:
     return _calmly(_read, text)
 
 
-def without_strings(text: bytes) -> bytes | None:
-    """The text without what its strings say; None where it has too many of them."""
+def without_strings(text: bytes, most: int = _FEW_STRINGS) -> bytes | None:
+    """The text without what its strings say; None where it has more than so many."""
     # Pairs of backslashes first: then one before a quote escapes it, and every quote that is left begins or ends a string.
     if text.find(b"\\") >= 0:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b'""'.join(text.split(b'"')[::2]) if text.count(b'"') <= 2 * _FEW_STRINGS else None
+    return b'""'.join(text.split(b'"')[::2]) if text.count(b'"') <= 2 * most else None
 
 
 def _estimate(text: bytes, counted: bytes) -> int:

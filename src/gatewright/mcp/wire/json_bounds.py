@@ -61,7 +61,7 @@ def flaw_of(params: bytes, limits: Limits) -> str:
         return ""
     if params[:1] not in (b"{", b"["):
         return "params must be an object or an array"
-    size, counted = len(params), params
+    size, counted, bare = len(params), params, None
     if size > _LIGHT:
         bare = without_strings(params)
         # Before the counts: an estimate over its budget needs no exact one, which decodes.
@@ -79,7 +79,20 @@ def flaw_of(params: bytes, limits: Limits) -> str:
         return ""
     if size > DECODED_BYTES:  # to count exactly takes seconds
         return f"params of more than {DECODED_BYTES} bytes have too many commas, colons, brackets or digits"
+    if size > _LIGHT and (certain := _certainly(params, bare, limits)):
+        return certain
     return _measure(params, limits)
+
+
+def _certainly(params: bytes, bare: bytes | None, limits: Limits) -> str:
+    """Which limit a JSON text is over for certain, as searches say: the exact count makes all that it counts, 25 ms of a mebibyte. A quote
+    that is not escaped begins or ends a string, and of two strings one at least is a value. Outside of strings a colon is a key's, and a comma
+    stands between two values."""
+    strings = (params.count(b'"') - params.count(b'\\"')) // 2
+    if strings // 2 > limits.values:
+        return _over(0, 0, strings // 2, limits)
+    bare = without_strings(params, strings) if bare is None else bare
+    return "" if bare is None else _over(0, bare.count(b":"), bare.count(b","), limits)
 
 
 def _is_shallow(params: bytes, most: int) -> bool:
