@@ -27,7 +27,8 @@ from gatewright.validators.shell_syntax import Word
 def test_operands_are_told_by_their_place(
     operands: str, count: int, kinds: list[str] | None
 ) -> None:
-    assert assigned(operands_of(operands).slots, count) == kinds
+    found = assigned(operands_of(operands).slots, count)
+    assert found == (None if kinds is None else tuple(kinds))
 
 
 def call(flags: str, listed: dict[str, tuple[Listed, ...] | None], name: str = "x") -> Call:
