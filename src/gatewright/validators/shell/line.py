@@ -13,10 +13,9 @@ from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked
 from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.listing import listing
-from gatewright.validators.shell.names import program_name, starts_too_many
+from gatewright.validators.shell.names import KEEPING, program_name, starts_too_many
 from gatewright.validators.shell.places import ANYWHERE, HERE, Path, entered, place, resolve
 from gatewright.validators.shell.policy import Judge, rule_of
-from gatewright.validators.shell.program_sets import KEEPING
 from gatewright.validators.shell.reading import Reader
 from gatewright.validators.shell.unrolled import texts_of, unrolled
 from gatewright.validators.shell.values import is_local

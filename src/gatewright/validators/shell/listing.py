@@ -16,6 +16,7 @@ from gatewright.validators.shell.places import Path, chooses_secrets
 from gatewright.validators.shell.table import table
 from gatewright.validators.shell.words import given
 from gatewright.validators.shell_commands import Command
+from gatewright.validators.shell_files import SHELL_WORDS
 from gatewright.validators.shell_globs import letters_of
 from gatewright.validators.shell_syntax import Word
 
@@ -59,14 +60,7 @@ def _leaves_secrets(words: Sequence[Word]) -> bool:
     return not inverted and any(map(_TOLD.fits, texts))
 
 
-_BY_NUMBER = {
-    "pgrep": frozenset(
-        "-f -i -x -v -n -o -g -G -P -s -t -u -U -A -r -F -L --ignore-case --older --parent --pgroup --group --newest --oldest --inverse --uid "
-        "--euid --exact --terminal --runstates --full --session --pidfile".split()
-    ),
-    "pidof": frozenset({"-s", "-x", "-c", "-q", "-w", "-z", "-o"}),
-    "lsof": frozenset("-t -a -b -l -n -N -P -i -p -u -c -d -s -w -O -U".split()),
-}
+_BY_NUMBER = {name: frozenset(said) for name, said in SHELL_WORDS["listing_processes"].items()}
 """With which options these print nothing but numbers, a white space between them. What others print, or put between, a shell could evaluate."""
 
 
@@ -89,8 +83,8 @@ def _counts(words: Sequence[Word]) -> bool:
     return program_name(words[0].text) == "wc" and len(words) == 2 and words[1].text in _COUNTING
 
 
-_CONTAINERS = frozenset("docker ps|docker images|docker container ls|docker image ls|docker compose ps|podman ps|podman images".split("|"))  # fmt: skip
-_BY_ID = frozenset("-q --quiet -a --all -f --filter -l --latest -n --last --no-trunc".split())
+_CONTAINERS = frozenset(SHELL_WORDS["listing_containers"])
+_BY_ID = frozenset(SHELL_WORDS["listing_containers_options"])
 
 
 def _lists_containers(words: Sequence[Word]) -> bool:
