@@ -105,11 +105,8 @@ _OPTIONS = (
     r"client-secret)[ =][\"']?)"
     r"([^\s\"']{4,256})|(?i:login\s+\S{1,64}\s+password\s+)(\S{4,256})"
 )
-_PROGRAMS = (
-    (r"(?i:\b(?:mysql|mariadb)[a-z_-]*)\s", r"-p([^\s\"']{4,256})"),
-    (r"\blogin\s", r"\s-p ([^\s\"']{4,256})"),
-    (r"\bredis-cli\s", r"-a ([^\s\"']{4,256})"),
-    (r"\bsqlcmd\s", r"-P ?([^\s\"']{4,256})"),
+_PROGRAMS = tuple(
+    (one["begin"], one["within"]) for one in tables(__file__, "commands.toml")["options"]
 )
 """(how a command begins, where its password stands)."""
 _options_of = tuple(OnLine(*one) for one in _PROGRAMS)
