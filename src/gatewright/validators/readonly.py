@@ -50,23 +50,7 @@ _COMMAND_KEYS = COMMANDS - {"execute", "run", "program", "executable", "binary"}
 """The others are words of many tools as well."""
 _WRITE_MODE = Pattern(r"[rwaxbt+U]*[wax+][rwaxbt+U]*")
 
-_SAY = {
-    "control_character": "has a control character",
-    "too_long": "is too long or nested too deeply to be judged",
-    "ambiguous_sql": "is read differently by different databases; leave out backslashes, dollar quotes, nested or "
-    "conditional comments, hints that set something, and comments without a blank behind `--`",
-    "write_statement": "has a statement that writes or locks; only reading ones are allowed",
-    "unknown_statement": "is neither SQL nor a command that is known to read only",
-    "statements": "has more than one statement; send one",
-    "unknown_function": "calls a function that is not known to be free of side effects",
-    "secret_table": "reads what a server keeps of passwords and connections; name columns that are none of these",
-    "endless": "does not end by itself; give it a condition, a limit or an end",
-    "secrets": "shows secrets, or what carries them (environments, user data, clients); choose single members by their names",
-    "too_much": "asks for more than ten million of something",
-    "write_tool": "belongs to a tool that writes by its name; it cannot be called with this validator",
-    "write_verb": "chooses an operation that writes",
-    "no_text": "is no text",
-}
+_SAY: Mapping[str, str] = tables(__file__, "sentences.toml")["readonly"]
 
 
 _MOST_PARSED = 4096

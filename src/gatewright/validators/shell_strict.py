@@ -12,6 +12,7 @@ same as `"rm -rf /"`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +20,7 @@ from gatewright.patterns import IGNORECASE, Pattern, escape
 from gatewright.schemas.json_strings import Place, pointer, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.shell_files import SHELL_WORDS
+from gatewright.word_tables import tables
 
 __all__ = ["DANGEROUS", "DELETERS", "SENTENCES", "harm_of", "strict", "strict_rule", "text_rule"]
 
@@ -75,21 +77,7 @@ _HOST_FILES = Pattern(
     IGNORECASE,
 )
 
-SENTENCES = {
-    "control_character": "has a control or invisible character; send plain printable text",
-    "metacharacter": "has a shell metacharacter, which strict sandbox validation refuses; "
-    "send plain words without quotes, operators, expansions or wildcards",
-    "assignment": "starts with a variable assignment; send the program and its arguments only",
-    "recursive_delete": "would delete recursively; delete single files by name instead",
-    "inline_code": "gives an interpreter code on the command line; run a file instead",
-    "program_option": "has an option that makes a program run another program",
-    "host_file": "names a file that belongs to the host",
-    "runs_programs": "starts a program that runs other programs; call the program itself",
-    "changes_rights": "starts a program that changes what is allowed on the host",
-    "ends_the_host": "starts a program that can end processes, the host or its disks",
-    "opens_a_channel": "starts a program that opens a connection of its own",
-    "destroys": "destroys what nobody can bring back, or what is kept elsewhere",
-}
+SENTENCES: Mapping[str, str] = tables(__file__, "sentences.toml")["strict"]
 
 
 def strict(arguments: Any) -> Objection | None:
