@@ -57,8 +57,10 @@ def violations(root: ast.Module, rules: Rules) -> list[str]:
     return list(dict.fromkeys(sentence for _, sentence in found))[:_MAX_VIOLATIONS]
 
 
-def _place(found: tuple[Any, str]) -> tuple[int, int]:
-    return getattr(found[0], "lineno", 0), getattr(found[0], "col_offset", 0)
+def _place(found: tuple[Any, str]) -> tuple[int, int, str]:
+    """Where it stands; of one place by its words, so that the same code is always answered alike."""
+    node, sentence = found
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0), sentence
 
 
 def _judged(walk: Walk, tree: Tree) -> Found:

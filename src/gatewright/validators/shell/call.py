@@ -176,7 +176,7 @@ def _mounted(call: Call, option: Option) -> None:
 
 def _further(call: Call, option: Option) -> None:
     call.does |= option.opt.does
-    for effect in option.opt.does & _ALWAYS:
+    for effect in sorted(option.opt.does & _ALWAYS):
         text = "" if option.value is None else option.value.text
         call.add(effect, call.at.folder, text, option.name)
 
@@ -320,7 +320,8 @@ def assigned(slots: tuple[Slot, ...], count: int) -> tuple[str, ...] | None:
 def always(call: Call) -> None:
     """Add what a program does whatever its words are."""
     if call.entry.effects:
-        for effect in call.entry.effects & _ALWAYS & call.does:
+        # In an order, so that one line is always refused by one rule.
+        for effect in sorted(call.entry.effects & _ALWAYS & call.does):
             call.add(effect, call.at.folder)
     if call.of_git:
         call.add("repository", call.at.folder)
