@@ -16,9 +16,9 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 from gatewright.secret_scanning import context, passwords
+from gatewright.secret_scanning.context import VENDORS
 from gatewright.secret_scanning.formats import formats
 from gatewright.secret_scanning.personal import PERSONAL
-from gatewright.secret_scanning.vendors import VENDORS
 
 __all__ = ["in_json", "names", "text", "texts", "triggers"]
 
@@ -98,7 +98,7 @@ def triggers() -> dict[str, str]:
     for place, rules in (("context", context.RULES), ("chosen", passwords.RULES)):
         for number, (pattern, _) in enumerate(rules):
             found[f"{place} {number}"] = _sample(pattern)
-    return found | {f"vendor {one}": one for one in VENDORS[::16]}
+    return found | {f"vendor {one}": one for one in VENDORS["vendors"][::16]}
 
 
 def _shapes(trigger: str) -> dict[str, tuple[str, str]]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gatewright.secret_scanning.context import HINTS, of_member
+from gatewright.secret_scanning.context import HINTS, VENDORS, of_member
 from gatewright.secret_scanning.patterns import Pattern
 from gatewright.secret_scanning.scanner import scanner
 
@@ -96,3 +96,15 @@ def test_members_are_judged_by_their_names() -> None:
     assert of_member("key", "a1b2") is None
     assert of_member("note", RANDOM) is None
     assert of_member("password", "string") is None
+
+
+def test_vendors_are_lower_case_and_listed_once() -> None:
+    listed = VENDORS["vendors"]
+    assert all(name == name.lower() and len(name) > 2 for name in listed)
+    assert len(set(listed)) == len(listed)
+
+
+@pytest.mark.parametrize("which", ["numbered", "version_control"])
+def test_what_is_said_of_some_vendors_is_of_vendors_that_are_listed(which: str) -> None:
+    listed = VENDORS["vendors"]
+    assert all(any(vendor.startswith(name) for vendor in listed) for name in VENDORS[which])

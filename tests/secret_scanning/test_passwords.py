@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gatewright.secret_scanning.passwords import HINTS
+from gatewright.secret_scanning.passwords import COMMANDS, HINTS
 from gatewright.secret_scanning.patterns import Pattern
 from gatewright.secret_scanning.scanner import scanner
 
@@ -61,3 +61,17 @@ def test_the_words_of_a_wallet_are_one_secret_where_they_are_called_so() -> None
     words = "legal winner thank year wave sausage worth useful legal winner thank yellow"
     assert cleaned(f"mnemonic: {words}") == "mnemonic: *"
     assert cleaned(f"the winner: {words}") == f"the winner: {words}"
+
+
+@pytest.mark.parametrize("row", [one for rows in ("commands", "anywhere", "options") for one in COMMANDS[rows]])  # fmt: skip
+def test_the_password_of_each_command_in_the_data_is_found_in_its_example(
+    row: dict[str, str],
+) -> None:
+    value = row.get("value", CHOSEN)
+    before, _, after = row["example"].partition("{}")
+    for text in (before + value + after, f"ok\n{before}{value}{after}\nok"):
+        assert value not in cleaned(text)
+    if "pattern" in row:
+        found = Pattern(row["pattern"], captures=True).after((before + value + after).encode(), 0)
+        assert found is not None
+        assert found[1] == (len(before), len(before) + len(value))

@@ -13,8 +13,6 @@ from sqlglot import expressions
 
 from gatewright.validators import (
     cloud_commands,
-    code_endless,
-    code_safety,
     code_tree,
     database_clients,
     readonly,
@@ -161,51 +159,3 @@ def test_the_nodes_of_code_by_their_kinds(code: str) -> None:
         return lambda: Tree(root)
 
     check([code_tree], work, 20)
-
-
-STRICT = code_safety.prepare({"level": "strict"})
-
-
-@pytest.mark.parametrize("code", CODES[1:])
-def test_code_that_may_have_no_end(code: str) -> None:
-    head = "from itertools import count\nfrom time import sleep\nfrom numpy import zeros\n"
-    check([code_endless], lambda size: lambda: STRICT.judge(head + code * size), 20)
-
-
-@pytest.mark.parametrize("statement", ["x = {}\n", "while {}: pass\n", "for i in {}: pass\n", "list({})\n", "sleep({})\n"])  # fmt: skip
-@pytest.mark.parametrize("more", [" * 2", " or f(x)", " and 1", " ** 1", ", *y", " << 1", " * 'a'"])
-def test_one_long_statement(statement: str, more: str) -> None:
-    """Of a number in numbers only so much is looked at, which every number of them costs."""
-
-    def work(size: int) -> Work:
-        text = "from time import sleep\n" + statement.format(f"(1{more * size})")
-        return lambda: STRICT.judge(text)
-
-    check([code_endless], work, 120)
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("map(f, ", ")"),
-        ("(x or ", ")"),
-        ("[*", "]"),
-        ("[i for i in ", "]"),
-        ("not ", ""),
-        ("-", ""),
-    ],
-)
-def test_code_within_code(before: str, after: str) -> None:
-    def work(size: int) -> Work:
-        return lambda: STRICT.judge(f"for i in {before * size}x{after * size}: pass\n")
-
-    check([code_endless], work, 10)
-
-
-@pytest.mark.parametrize("head", ["while x:", "for i in x:", "if x:"])
-def test_loops_within_loops(head: str) -> None:
-    def work(size: int) -> Work:
-        lines = [" " * at + head for at in range(size)]
-        return lambda: STRICT.judge("\n".join([*lines, " " * size + "x = 1"]) + "\n")
-
-    check([code_endless], work, 10)

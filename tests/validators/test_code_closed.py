@@ -58,3 +58,8 @@ def test_what_is_not_listed_is_refused_at_the_closed_levels(code: str) -> None:
 @pytest.mark.parametrize("code", HONEST)
 def test_ordinary_code_passes_at_strict(code: str) -> None:
     assert STRICT.judge(code) is None
+
+
+@pytest.mark.parametrize("code", ["while True: pass", "x = 10**10**10", "x = 'a' * 10**10"])
+def test_whether_code_ends_is_not_judged(code: str) -> None:
+    assert prepare({"level": "readonly"}).judge(code) is None

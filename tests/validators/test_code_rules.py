@@ -362,3 +362,13 @@ def test_no_reference_in_a_type_is_evaluated(level: str, reference: str, evaluat
 )
 def test_models_are_evaluated_and_types_taken_apart(code: str) -> None:
     assert prepare({"level": "standard"}).judge(code) is None
+
+
+def test_sentences_about_one_place_stand_in_the_order_of_their_words() -> None:
+    found = prepare({}).judge("import shutil\nshutil.rmtree(x)")
+    assert found is not None
+    assert found.details["violations"] == [
+        "Blocked import: 'shutil'",
+        "Blocked attribute: 'rmtree'",
+        "Blocked call: 'shutil.rmtree'",
+    ]

@@ -12,7 +12,6 @@ from gatewright.validators import (
     code_calls,
     code_classes,
     code_closed,
-    code_endless,
     code_frame_functions,
     code_frame_names,
     code_frames,
@@ -28,7 +27,7 @@ from gatewright.validators.code_rules import violations
 from tests.costs import DOUBLED, lines_run
 
 MODULES = (
-    *(code_calls, code_closed, code_endless, code_frame_functions, code_frame_names, code_frames),
+    *(code_calls, code_closed, code_frame_functions, code_frame_names, code_frames),
     *(code_members, code_names, code_rules, code_tree, code_classes, code_own),
 )
 SIZES = (24, 48, 96)

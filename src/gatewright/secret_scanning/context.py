@@ -21,7 +21,7 @@ from gatewright.secret_scanning.names import (
 from gatewright.secret_scanning.patterns import OnLine, Pattern, Run, either
 from gatewright.secret_scanning.private_keys import private_keys
 from gatewright.secret_scanning.terraform import DEFAULT, defaults
-from gatewright.secret_scanning.vendors import NUMBERED, VENDORS, VERSION_CONTROL
+from gatewright.word_tables import tables, words
 
 __all__ = [
     "HINTS",
@@ -29,6 +29,7 @@ __all__ = [
     "PROGRAM",
     "RULES",
     "VALUE_MOST",
+    "VENDORS",
     "Finding",
     "is_named",
     "is_paired",
@@ -61,7 +62,9 @@ _PAIR_NAME = (
     rf"(?i:\bname|\bkey|\bvariable|\bheader|\bparam|\benv|\bid){_QUOTES}{_GAP}[:=]{_GAP}{_QUOTES}"
 )
 _NAMED_AFTER = _PAIR_NAME + rf"[A-Za-z0-9_./-]{{0,40}}(?i:{_KEYWORDS})"
-_VENDOR = "(?i:" + "|".join(sorted(VENDORS, key=len, reverse=True)) + ")"
+VENDORS: dict[str, tuple[str, ...]] = words(tables(__file__, "vendors.toml"))
+"""Whose keys have no form of their own, and what the file says besides of some of them."""
+_VENDOR = "(?i:" + "|".join(sorted(VENDORS["vendors"], key=len, reverse=True)) + ")"
 _PLAIN_VALUE = r"[A-Za-z0-9_.=+/~:%-]"
 _SAID = (
     r"(?i:credentials?|password|passphrase|passwd|token|bearer|basic|api[ _-]?key|secret|access[ _-]?key|"
@@ -102,11 +105,8 @@ _OPTIONS = (
     r"client-secret)[ =][\"']?)"
     r"([^\s\"']{4,256})|(?i:login\s+\S{1,64}\s+password\s+)(\S{4,256})"
 )
-_PROGRAMS = (
-    (r"(?i:\b(?:mysql|mariadb)[a-z_-]*)\s", r"-p([^\s\"']{4,256})"),
-    (r"\blogin\s", r"\s-p ([^\s\"']{4,256})"),
-    (r"\bredis-cli\s", r"-a ([^\s\"']{4,256})"),
-    (r"\bsqlcmd\s", r"-P ?([^\s\"']{4,256})"),
+_PROGRAMS = tuple(
+    (one["begin"], one["within"]) for one in tables(__file__, "commands.toml")["options"]
 )
 """(how a command begins, where its password stands)."""
 _options_of = tuple(OnLine(*one) for one in _PROGRAMS)
@@ -341,12 +341,16 @@ def _commands(text: bytes) -> Iterator[Finding]:
 
 
 def _is_client(vendor: str, value: str) -> bool:
-    return vendor.lower().startswith(NUMBERED) and value.isdigit() and 15 <= len(value) <= 20
+    return (
+        vendor.lower().startswith(VENDORS["numbered"])
+        and value.isdigit()
+        and 15 <= len(value) <= 20
+    )
 
 
 def _is_vendor_key(vendor: str, value: str) -> bool:
     # `git 4f2a…` is a commit; beside other vendors' names a row of hexadecimal digits is a key.
-    return looks_random(value, digests=not vendor.lower().startswith(VERSION_CONTROL))
+    return looks_random(value, digests=not vendor.lower().startswith(VENDORS["version_control"]))
 
 
 def is_paired(name: str) -> bool:

@@ -8,9 +8,9 @@ RE2, on bytes.
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from pathlib import Path
+
+from gatewright.word_tables import tables
 
 __all__ = ["Row", "formats"]
 
@@ -22,7 +22,7 @@ Row = tuple[str, str, str]
 def formats() -> tuple[Row, ...]:
     """All rows, read once in a process, when the first text is looked through. The file belongs to the package, so one that cannot be
     read is a fault of the installation."""
-    said = tomllib.loads(Path(__file__).with_name("formats.toml").read_text(encoding="utf-8"))
+    said = tables(__file__, "formats.toml")
     return tuple(
         (one["id"], one["hint"], _rest(one["regex"], one["hint"])) for one in said["rules"]
     )

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import Any
 
 from gatewright.patterns import Pattern as TextPattern
 from gatewright.secret_scanning.foreign_words import FOREIGN, FOREIGN_HINT
 from gatewright.secret_scanning.names import looks_chosen, looks_random, may_be_secret
 from gatewright.secret_scanning.patterns import Next, OnLine, Pattern, either
+from gatewright.word_tables import tables
 
-__all__ = ["HINTS", "PROGRAM", "RULES"]
+__all__ = ["COMMANDS", "HINTS", "PROGRAM", "RULES"]
 
 Finding = tuple[int, int, str]
 
@@ -34,12 +36,9 @@ _CALLS = (
     r"(?:\bauth ?= ?|HTTPBasicAuth|NetworkCredential|getConnection|mysqli_connect|\bPDO|signIn\w*|BasicAuth|setBasicAuth|"
     r"jwt[.](?:sign|encode|verify|decode)|hmac[.]new|createHmac|ConvertTo-SecureString)"
 )
-_BRIEF = (
-    r"-pass(?:in|out)? pass:|\bIDENTIFIED BY|\bWITH PASSWORD|[|][ \t]*(?:sudo -S|chpasswd|kinit|passwd --stdin)|/p:|\bnet user|"
-    r"-(?:store|key)pass |add_user|change_password|rclone obscure|sqlplus|authToken |jdbc:oracle:thin:|\bPSK |nmcli |"
-    r"\bPGPASSWORD=|\bMYSQL_PWD=|\bSSHPASS=|\bnet use |(?:mysql|mariadb)[a-z_-]* [^\r\n|;]{0,80}-p'|[?&][a-z_]{0,32}(?:token|secret|signature)=|"
-    r"@(?:tcp|unix)\(|type=\\{0,3}[\"']password|\bAUTH |temporary password| as (?:\w+ ){0,3}(?i:password|passphrase|pw)|(?i:log ?in|sign in) (?:with|as|using)|passphrase|secret set \w+ -|\bPASS |\bLOGIN \w+|WIFI:|CHAP|validation[kK]ey|decryption[kK]ey"
-)
+COMMANDS: dict[str, Any] = tables(__file__, "commands.toml")
+"""Where commands have a password; what is in the tables says the file."""
+_BRIEF = "|".join(COMMANDS["words"])
 _PHRASE_WORD = r"(?i:mnemonic|(?:seed|recovery|backup|secret)[ _-]?(?:phrase|words))"
 _MNEMONIC = (
     r"(?i:mnemonic|(?:seed|recovery|backup|secret)[ _-]?(?:phrase|words)|seed)[\"'`]{0,2}[^a-z\r\n]{1,12}"
@@ -167,55 +166,9 @@ def _called(text: bytes) -> Iterator[Finding]:
                 yield spans[0][1] + found[1][0], spans[0][1] + found[1][1], "named"
 
 
-_COMMANDS = either(
-    [
-        r"\bsecret set \w+ (?:--body|-b)[ =][\"']?([^\s\"'$]{8,256})",
-        r"\b[\w.-]{1,64}:([^\s:@\"']{4,128})@(?:tcp|unix)\(",
-        r"type=\\?[\"']password\\?[\"'][^<>\r\n]{0,160}?value=\\?[\"']([^\"'\\\r\n]{4,128})",
-        r"(?i:temporary password is generated for) \S+: (\S{6,64})",
-        r"(?i:\b(?:use|with|enter|try)) [`\"']?([^\s`\"']{6,64})[`\"']? as (?:\w+ ){0,3}(?i:password|passphrase|pw)\b",
-        r"(?i:\b(?:log ?in|sign in)) (?:with|as|using) \S{1,64} ?/ ?([^\s]{6,64})",
-        r"(?i:passphrase)[\"']{0,2} ?[:=] ?[\"']((?:[a-z]{3,12}[ -]){3,11}[a-z]{3,12})[\"']",
-        r"[ \t]-?pass(?:in|out)? pass:([^\s\"']{4,128})",
-        r"/p:[\"']?([^\s\"']{6,128})",
-        r"(?i:\bIDENTIFIED BY|\bWITH PASSWORD)[ \t]*=?[ \t]*[\"']([^\"'\r\n]{4,128})[\"']",
-        r"\becho[ \t]+(?:-n )?[\"']?(?:[\w.-]{1,32}:)?([^\s\"'$:|]{6,128})[\"']?[ \t]*[|][ \t]*(?:sudo -S|chpasswd|kinit|passwd --stdin)",
-        r"-(?:store|key|dest(?:store|key)|src(?:store|key))pass[ \t]+[\"']?([^\s\"'$]{6,128})",
-        r"\bnet user[ \t]+\S+[ \t]+([^\s\"'/]{6,128})",
-        r"\brabbitmqctl (?:add_user|change_password) \S+ ([^\s\"']{6,128})",
-        r"\bhtpasswd -\w*b\w* \S+ \S+ ([^\s\"']{6,128})",
-        r"\brclone obscure ([^\s\"']{6,128})",
-        r"(?:\bsqlplus[ \t]+(?:-\w+ )*|jdbc:oracle:thin:)[\w.-]{1,64}/([^\s\"'@/]{4,128})@",
-        r"_authToken ([^\s\"'$]{16,256})",
-        r"\bPSK [\"']?([^\s\"']{8,128})",
-        r"\bAUTH (?:PLAIN |LOGIN |default )?([A-Za-z0-9+/=]{8,256})",
-        r"\b(?:PASS|LOGIN \w{1,32}) ([^\s\"']{6,128})",
-        r"\b(?:PGPASSWORD|MYSQL_PWD|SSHPASS)=[\"']?([^\s\"'$]{6,128})",
-        r"\bnet use [^\r\n]{0,128}/user:\S{1,64} ([^\s\"'/]{6,128})",
-        r"\b(?:mysql|mariadb)[a-z_-]* [^\r\n|;]{0,80}-p'([^\s']{6,128})'",
-        r"[?&](?:[a-z]{1,24}_){0,3}(?:token|secret|signature)=([0-9a-f]{32,128})",
-        r"WIFI:[^\r\n]{0,64}?;P:([^;\r\n]{8,63});",
-        r"(?m:^[\w.*-]{1,255}:(?:[0-9]{2,5}|[*]):[^:\s]{1,64}:[^:\s]{1,64}:([^\s:]{4,128})[ \t]*\r?$)",
-        r"(?:validation|decryption)[kK]ey=[\"']([0-9A-Fa-f]{32,128})[\"']",
-    ]
-)
-_PROGRAM_OPTIONS = (
-    (
-        r"\b(?:mongo[a-z]*|7za?|unrar|twine|ipmitool|mosquitto_[ps]ub|svn)[ \t]",
-        r"[ \t]-[pP][ =]?[\"']?([^\s\"'-][^\s\"']{5,127})",
-    ),
-    (r"\b(?:un)?zip[ \t]", r"[ \t]-P ?[\"']?([^\s\"'-][^\s\"']{5,127})"),
-    (r"\bldap[a-z]+[ \t]", r"[ \t]-w ?[\"']?([^\s\"'-][^\s\"']{5,127})"),
-    (r"\bopenssl[ \t]", r"[ \t]-(?:k|pass(?:in|out)?) [\"']?([^\s\"'-][^\s\"']{5,127})"),
-    (
-        r"\b(?:https?|lftp|smbclient)[ \t]",
-        r"[ \t]-[uUa] ?[\"']?[\w.@/-]{1,64}[:,%]([^\s\"']{4,128})",
-    ),
-)
-"""(how a command begins, where on its line its password stands)."""
 _command_hint = Pattern(_COMMAND_HINT)
-_commands = Pattern(_COMMANDS, captures=True)
-_options_of = tuple(OnLine(*one) for one in _PROGRAM_OPTIONS)
+_commands = Pattern(either(one["pattern"] for one in COMMANDS["commands"]), captures=True)
+_options_of = tuple(OnLine(one["begin"], one["within"]) for one in COMMANDS["anywhere"])
 _WORDS = TextPattern(r"[a-z]+(?:[ -][a-z]+){3,}")
 _LETTER, _FIGURE = TextPattern(r"(?:.*[A-Za-z])"), TextPattern(r"(?:.*\d)")
 

@@ -6,14 +6,13 @@ shows a secret: of what carries an environment, user data or a client only singl
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gatewright.patterns import ASCII, DOTALL, IGNORECASE, Pattern
+from gatewright.word_tables import tables
 
 __all__ = ["CLOUD", "cloud_rule"]
 
@@ -34,7 +33,7 @@ class _Shows(NamedTuple):
     plain: Pattern[str] | None
 
 
-_DATA = tomllib.loads(Path(__file__).with_name("cloud.toml").read_text(encoding="utf-8"))
+_DATA = tables(__file__, "cloud.toml")
 """What is in the tables says the file."""
 _HARMLESS = frozenset(_DATA["harmless"].split())
 """Whole names that are beginnings of refused ones."""

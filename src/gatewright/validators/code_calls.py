@@ -21,18 +21,17 @@ Found = Iterator[tuple[Any, str]]
 
 def call_violations(walk: Walk, tree: Tree) -> Found:
     """What speaks against calls, each with its node. Names that are called are marked as judged."""
-    types = walk.watched & (TYPES | lists.MAKING)
-    lost = walk.rebound.union(walk.names.standing_for(types))
+    types = walk.names.standing_for(walk.watched & _TYPES) if walk.closed else ()
+    lost = walk.rebound.union(types)
     for name in walk.interesting.intersection(tree.calls) - lost:
         walk.followed.update(
             id(node.func) for node in tree.calls[name] if type(node.func) is ast.Name
         )
     # What is judged by its arguments.
-    ends = {path.rpartition(".")[2] for path in lists.CALLED}
-    for _, node in tree.called(ends.union(walk.names.standing_for(lists.CALLED))):
+    for _, node in tree.called(_ENDS.union(walk.names.standing_for(lists.CALLED))):
         walk.followed.add(id(node.func))
     named = walk.names.standing_for({"operator.attrgetter"})
-    for name, node in tree.called(_RULES.keys() | named):
+    for name, node in tree.called(_RULED.union(named)):
         rule, kinds = _RULES.get(name, (_attrgetter, (ast.Name,)))
         if isinstance(node.func, kinds):
             yield from ((node, sentence) for sentence in rule(walk, node, name))
@@ -188,6 +187,9 @@ _RULES: dict[str, tuple[Callable[[Walk, ast.Call, str], Iterator[str]], tuple[ty
     "attrgetter": (_attrgetter, (ast.Name, ast.Attribute)),
 }
 """What is called → its rule, and whether that holds for names or for methods."""
+_RULED = frozenset(_RULES)
+_TYPES = TYPES | lists.MAKING
+_ENDS = frozenset(path.rpartition(".")[2] for path in lists.CALLED)
 
 
 # -- readonly

@@ -16,7 +16,6 @@ from gatewright.validators.code_classes import (
     match_violations,
     slots_violations,
 )
-from gatewright.validators.code_endless import endless_violations
 from gatewright.validators.code_frame_functions import is_hidden
 from gatewright.validators.code_frame_names import FrameNames
 from gatewright.validators.code_members import Walk
@@ -38,7 +37,6 @@ def closed_violations(walk: Walk, tree: Tree) -> Found:
         if tree.has(kinds):
             yield from rule(walk, tree)
     yield from own_violations(walk, tree)
-    yield from endless_violations(walk, tree)
 
 
 def _is_dunder(name: str) -> bool:
@@ -117,8 +115,9 @@ def _definitions(walk: Walk, tree: Tree) -> Found:
     for node in _defined(tree):
         if _is_dunder(node.name) and node.name not in lists.DEFINABLE:
             yield node, f"Blocked attribute: '{node.name}'"
-    for node in tree.of(ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.arg, ast.keyword):
-        name = node.arg if isinstance(node, ast.arg | ast.keyword) else node.name
+    bound = [(node, node.arg) for node in tree.of(ast.arg, ast.keyword)]
+    bound += [(node, node.name) for node in tree.of(ast.ExceptHandler, ast.MatchAs, ast.MatchStar)]
+    for node, name in bound:
         if name is not None and _is_dunder(name):
             yield node, f"Blocked name: '{name}'"
     for node in tree.of(ast.Import, ast.ImportFrom):
@@ -174,7 +173,8 @@ def _places(walk: Walk, tree: Tree) -> Found:
     """A log in a file, a client that speaks to a socket of the machine, lines of a log in a style that looks members up."""
     for path, (most, refused) in _ARGUMENTS.items():
         name = path.rpartition(".")[2]
-        for _, node in tree.called({name, *walk.names.standing_for({path})}):
+        renamed = walk.names.standing_for({path}) if walk.names.known else ()
+        for _, node in tree.called({name, *renamed}):
             named = {one.arg for one in node.keywords}
             if is_hidden(node) or len(node.args) > most or not named.isdisjoint(refused):
                 yield node, f"Blocked call: '{name}' with arguments that are refused or not seen"

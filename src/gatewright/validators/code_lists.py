@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-import tomllib
-from importlib.resources import files
 from typing import Any
+
+from gatewright.word_tables import tables
 
 __all__ = [
     "ALLOWED_IMPORTS",
@@ -43,15 +43,10 @@ __all__ = [
 ]
 
 
-def _read(name: str) -> dict[str, Any]:
-    """A table: texts of words as sets of them."""
-    text = files("gatewright.validators").joinpath(name).read_text("utf-8")
-    return {key: _words(value) for key, value in tomllib.loads(text).items()}
-
-
-def _words(value: Any) -> Any:
+def _sets(value: Any) -> Any:
+    """Texts of words as sets of them."""
     if isinstance(value, dict):
-        return {key: _words(one) for key, one in value.items()}
+        return {key: _sets(one) for key, one in value.items()}
     return frozenset(value.split())
 
 
@@ -59,9 +54,9 @@ def _dunders(names: frozenset[str]) -> frozenset[str]:
     return frozenset(f"__{name}__" for name in names)
 
 
-_LISTS = _read("code_lists.toml")
+_LISTS = _sets(tables(__file__, "code_lists.toml"))
 _CLOSED = _LISTS["closed"]
-FRAME_LISTS = _read("code_frames.toml")
+FRAME_LISTS = _sets(tables(__file__, "code_frames.toml"))
 """Everything about numpy and pandas, by the names in the file."""
 FRAMES: frozenset[str] = FRAME_LISTS["frames"]
 FRAME_MEMBERS: dict[str, frozenset[str]] = FRAME_LISTS["members"]

@@ -28,10 +28,12 @@ __all__ = [
 GUARDED = frozenset({"getattr", "vars", "delattr"})
 """Builtins that are judged where they are called, and pass nowhere else."""
 _CLOSED_GUARDED = GUARDED | {"type", "setattr"}
+_LOOKED_AT = GUARDED | lists.BLOCKED_BUILTINS
+_CLOSED_LOOKED_AT = _LOOKED_AT | _CLOSED_GUARDED
 _WATCHED = (
-    lists.WATCHED | lists.WATCHED_MEMBERS | FRAMES | (FRAME_MEMBERS.keys() - {"pandas.options"})
-)
-"""Modules that are no values at the closed levels, besides those that are imported."""
+    lists.WATCHED.union(lists.WATCHED_MEMBERS, lists.CALLED, lists.MAKING, FRAMES, FRAME_MEMBERS)
+) - {"pandas.options"}
+"""Modules that are no values at the closed levels, besides those that are imported, and what makes classes or loads code."""
 
 _MOST_KEPT, _LONGEST_KEPT = 2000, 64
 ENUMERATIONS = frozenset(f"enum.{name}" for name in "Enum IntEnum StrEnum Flag IntFlag".split())
@@ -62,15 +64,13 @@ class Walk:
         self.closed = rules.allowed_imports is not None
         """Whether the level is one at which only what is listed passes: `strict` or `readonly`."""
         self.guarded = _CLOSED_GUARDED if self.closed else GUARDED
-        self.interesting = self.guarded | lists.BLOCKED_BUILTINS | names.known
+        self.interesting = (_CLOSED_LOOKED_AT if self.closed else _LOOKED_AT) | names.known
         """Names that need a look; all others stand for nothing that is known."""
         self.networked = names.reaches(lists.NETWORK)
         self.frames = self.closed and names.reaches(FRAMES)
         """Whether the code uses tables or arrays at a level at which only listed members of them pass."""
         self.watched = _WATCHED | names.modules if self.closed else lists.WATCHED
         """Modules, and beside tables classes, that must not be passed around."""
-        if self.closed:
-            self.watched |= lists.CALLED | lists.MAKING
         if self.frames:
             self.watched |= TYPES
         self.followed: set[int] = set()

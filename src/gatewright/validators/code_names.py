@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Iterable, Iterator, Set
-from functools import cached_property
 from typing import Any
 
 from gatewright.validators import code_lists as lists
@@ -32,9 +31,10 @@ _NOTHING: frozenset[str] = frozenset()
 
 def folded(node: ast.expr | None, depth: int = 0) -> str | None:
     """The text that an expression always is, or None: constants, `+`, `*`, `join` of constants and f-strings."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if type(node) not in FOLDING or depth > _MAX_DEPTH:
+    kind = type(node)
+    if kind is ast.Constant:
+        return node.value if isinstance(node.value, str) else None  # type: ignore[union-attr]
+    if kind not in FOLDING or depth > _MAX_DEPTH:
         return None
     if isinstance(node, ast.BinOp):
         if isinstance(node.op, ast.Add):
@@ -147,6 +147,10 @@ class Names:
         if self._known and bindings:
             self._follow(bindings)
         self._found = {}
+        self.known = self._known.keys()
+        """The names that stand for something."""
+        self.tops = {path.partition(".")[0] for found in self._known.values() for path in found}
+        """Modules of which any name stands for something, by the first part of their names."""
 
     def _follow(self, bindings: list[tuple[str, ast.expr]]) -> None:
         """Go on until nothing changes: a binding may feed one that stands before it, and that another one."""
@@ -174,11 +178,6 @@ class Names:
                     is_waiting[one] = True
                     waiting.append(one)
 
-    @cached_property
-    def known(self) -> frozenset[str]:
-        """The names that stand for something."""
-        return frozenset(self._known)
-
     def standing_for(self, paths: Set[str]) -> list[str]:
         """The names that may stand for one of these."""
         return [name for name, found in self._known.items() if not found.isdisjoint(paths)]
@@ -193,11 +192,6 @@ class Names:
     def reaches(self, modules: frozenset[str]) -> bool:
         """Whether any name stands for one of these modules or for something in them."""
         return not self.tops.isdisjoint(modules)
-
-    @cached_property
-    def tops(self) -> set[str]:
-        """Modules of which any name stands for something, by the first part of their names."""
-        return {path.partition(".")[0] for paths in self._known.values() for path in paths}
 
     def paths(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
         """Everything that an expression may stand for; empty where it is nothing known."""

@@ -35,6 +35,11 @@ _WRITTEN = ast.Tuple | ast.List | ast.Set
 _EQ = "__eq__"
 _MAKING = frozenset({"__init__", "__post_init__"})
 """Special members that make an object anew, of whatever class."""
+_GIVING, _TAKING = (
+    _MAKING | {"__dict__", "__class__"},
+    frozenset({"vars", "setattr", "delattr", "type"}),
+)
+"""Members, and builtins that are called, without which none of these rules has anything to say."""
 _MEANT = ("super", "property")
 _LOOKING = frozenset({"getattr", "attrgetter"})
 _MODULES = lists.MODULES | lists.WATCHED_MEMBERS | FRAME_MEMBERS.keys()
@@ -45,7 +50,8 @@ _TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(
 
 def own_violations(walk: Walk, tree: Tree) -> Found:
     """What uses all members, or the class, of what may be anything. Uses of `type` that pass are marked in the walk."""
-    yield from _Own(walk, tree).violations()
+    if not (_GIVING.isdisjoint(tree.members) and _TAKING.isdisjoint(tree.calls)):
+        yield from _Own(walk, tree).violations()
 
 
 class _Own:

@@ -57,8 +57,10 @@ def violations(root: ast.Module, rules: Rules) -> list[str]:
     return list(dict.fromkeys(sentence for _, sentence in found))[:_MAX_VIOLATIONS]
 
 
-def _place(found: tuple[Any, str]) -> tuple[int, int]:
-    return getattr(found[0], "lineno", 0), getattr(found[0], "col_offset", 0)
+def _place(found: tuple[Any, str]) -> tuple[int, int, str]:
+    """Where it stands; of one place by its words, so that the same code is always answered alike."""
+    node, sentence = found
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0), sentence
 
 
 def _judged(walk: Walk, tree: Tree) -> Found:
@@ -173,14 +175,15 @@ _APART = frozenset(
 
 def _references(walk: Walk, tree: Tree) -> Found:
     """A reference in a type is a text that is run by whoever asks it to `evaluate` (Python 3.14): what takes types apart asks nothing so."""
-    asked: dict[str, Any] = {name: nodes[0] for name, nodes in tree.members.items()}
+    asked: dict[str, Any] = {}
     getters = walk.names.standing_for({"operator.attrgetter"})
     for _, call in tree.called({"getattr", "attrgetter", *getters}):
         asked |= {name: call for arg in call.args for name in (folded(arg) or "").split(".")}
     for match in tree.of(ast.MatchClass):
         asked |= dict.fromkeys(match.kwd_attrs, match)
-    if _EVALUATE not in asked:
+    if _EVALUATE not in asked and _EVALUATE not in tree.members:
         return
+    asked = {name: nodes[0] for name, nodes in tree.members.items()} | asked
     named = {alias.name for node in tree.of(ast.ImportFrom) for alias in node.names}
     signed = "annotation" in asked and walk.names.reaches(frozenset({"inspect"}))
     if signed or not _APART.isdisjoint(named.union(asked, tree.names)):
@@ -253,7 +256,8 @@ def _texts(walk: Walk, tree: Tree) -> Found:
     if not walk.closed or any("_" in node.value for node in tree.texts):
         judged += _sums(tree)
     for node in judged:
-        for sentence in _text(walk, folded(node) or ""):
+        text = folded(node)
+        for sentence in _text(walk, text) if text else ():
             yield node, sentence
 
 
@@ -263,10 +267,16 @@ def _sums(tree: Tree) -> list[Any]:
     found = [*tree.of(ast.JoinedStr)]
     for node in tree.of(ast.BinOp):
         if type(node.op) in _SUMS:
-            if id(node) not in inner:
+            if id(node) not in inner and _may_be_text(node.left):
                 found.append(node)
             inner.add(id(node.left))
     return found
+
+
+def _may_be_text(node: ast.expr) -> bool:
+    """Whether what begins so may be a text: a name, as in most sums, is none that can be read."""
+    kind = type(node)
+    return kind in FOLDING or (kind is ast.Constant and type(node.value) is str)  # type: ignore[attr-defined]
 
 
 def _is_special(walk: Walk, text: str) -> bool:
@@ -339,11 +349,15 @@ _IN_NO_ANNOTATION = GUARDED | lists.BLOCKED_BUILTINS | lists.CLOSED_BUILTINS
 
 def _annotations(walk: Walk, tree: Tree) -> Found:
     """An annotation that is a text is code for everybody who asks for it, models and dispatchers: it calls nothing."""
-    texts = {id(node): node.value for node in tree.texts if not node.value.isidentifier()}
-    found = [node.annotation for node in tree.of(ast.arg, ast.AnnAssign)] if texts else []
+    found = [node.annotation for node in tree.of(ast.arg, ast.AnnAssign)]
     found += [node.returns for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)]
+    # In a plain name there is no text.
+    found = [one for one in found if one is not None and type(one) is not ast.Name]
+    if not found or not tree.texts:
+        return
+    texts = {id(node): node.value for node in tree.texts if not node.value.isidentifier()}
     waiting: list[tuple[Any, str]] = []
-    for part in _types(walk, [one for one in found if one is not None]) if texts else ():
+    for part in _types(walk, found) if texts else ():
         text = texts.get(id(part)) or (folded(part) if type(part) in FOLDING else None)
         if text:
             waiting.append((part, text))

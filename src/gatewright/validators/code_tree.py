@@ -21,24 +21,44 @@ class Tree:
 
     def __init__(self, root: ast.AST) -> None:
         self.root = root
-        self.kinds = kinds = _by_kind(root)
+        self.kinds: dict[type[ast.AST], list[Any]] = defaultdict(list)
         """Kind → nodes, but for names, constants, contexts, operators and imported names."""
         self.names: dict[str, list[ast.Name]] = defaultdict(list)
+        self.texts: list[Any] = []
+        """Constants that are a text."""
+        self._look(root)
         self.members: dict[str, list[ast.Attribute]] = defaultdict(list)
         self.calls: dict[str, list[ast.Call]] = defaultdict(list)
         """Calls by the name, or the last part of the name, of what is called; empty for anything else."""
-        constants = kinds.pop(ast.Constant, [])
-        self.texts = [node for node in constants if type(node.value) is str]
-        """Constants that are a text."""
-        for node in kinds.pop(ast.Name, ()):
-            self.names[node.id].append(node)
-        for node in kinds.get(ast.Attribute, ()):
+        for node in self.kinds.get(ast.Attribute, ()):
             self.members[node.attr].append(node)
-        for node in kinds.get(ast.Call, ()):
+        for node in self.kinds.get(ast.Call, ()):
             func = node.func
             kind = type(func)
             name = func.attr if kind is ast.Attribute else func.id if kind is ast.Name else ""
             self.calls[name].append(node)
+
+    def _look(self, root: ast.AST) -> None:
+        """Find all nodes. It keeps its own stack, so depth is no matter; names and constants, half of all, have nothing in them."""
+        kinds, names, texts = self.kinds, self.names, self.texts
+        stack: list[Any] = [root]
+        pop, push, parts_of = stack.pop, stack.append, _PARTS.get
+        while stack:
+            node = pop()
+            kind = type(node)
+            if kind is _NAME:
+                names[node.id].append(node)
+            elif kind is _CONSTANT:
+                if type(node.value) is str:
+                    texts.append(node)
+            else:
+                kinds[kind].append(node)
+                parts = parts_of(kind)
+                for value in parts(node) if parts is not None else ():
+                    if type(value) is list:
+                        stack += value
+                    elif value is not None:
+                        push(value)
 
     def of(self, *kinds: type[ast.AST]) -> list[Any]:
         """All nodes of some kinds."""
@@ -57,24 +77,7 @@ class Tree:
                 yield name, node
 
 
-def _by_kind(root: ast.AST) -> dict[type[ast.AST], list[Any]]:
-    """All nodes but contexts, operators and imported names. It keeps its own stack, so depth is no matter."""
-    found: dict[type[ast.AST], list[Any]] = defaultdict(list)
-    stack: list[Any] = [root]
-    pop, push = stack.pop, stack.append
-    while stack:
-        node = pop()
-        kind = type(node)
-        found[kind].append(node)
-        parts = _PARTS.get(kind)
-        if parts is None:
-            continue
-        for value in parts(node):
-            if type(value) is list:
-                stack += value
-            elif value is not None:
-                push(value)
-    return found
+_NAME, _CONSTANT = ast.Name, ast.Constant
 
 
 def _single(name: str) -> Callable[[Any], tuple[Any]]:

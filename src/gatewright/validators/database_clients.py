@@ -6,16 +6,15 @@ The lists are `clients.toml`.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from gatewright.patterns import DOTALL, Pattern
+from gatewright.word_tables import tables
 
 __all__ = ["CLIENTS"]
 
-_DATA = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))
+_DATA = tables(__file__, "clients.toml")
 _META_SECRET = Pattern(_DATA["psql"]["meta_secret"], DOTALL)
 
 

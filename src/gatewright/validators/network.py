@@ -26,6 +26,7 @@ from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
 from gatewright.validators.url_ports import is_of_another_service
 from gatewright.web.ip_addresses import is_public
+from gatewright.word_tables import tables
 
 __all__ = [
     "Loose",
@@ -61,22 +62,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The only hosts that may be named; a leading dot stands for all names below. Empty: all public ones."""
 
 
-_SAY = {
-    "control_character": "has a control character, a space or a backslash",
-    "too_long": "is too long for a URL",
-    "scheme": "is no http or https URL",
-    "userinfo": "carries a user name",
-    "host_syntax": "has a host that is no plain name or address",
-    "unreadable": "cannot be parsed as a URL",
-    "ambiguous": "is read differently by different programs; write the host in its plain form",
-    "internal_address": "leads to an address that is not on the public internet",
-    "internal_name": "leads to a name that belongs to this machine, a local network or a cloud's metadata",
-    "port": "leads to a port of another service than the web's",
-    "not_listed": "leads to a host that is not on the operator's list",
-    "unresolved": "leads to a name that has no address",
-    "redirects": "redirects too often",
-    "no_url": "is no URL",
-}
+_SAY: Mapping[str, str] = tables(__file__, "sentences.toml")["network"]
 
 _SCHEMES = ("https://", "http://")
 _AUTHORITY = Pattern(

@@ -29,6 +29,7 @@ from gatewright.schemas.objection import Objection
 from gatewright.secret_scanning.invisible import hidden
 from gatewright.validators.options import BadOptions, read_options
 from gatewright.validators.shell_globs import may_name
+from gatewright.word_tables import tables
 
 __all__ = [
     "Options",
@@ -56,21 +57,7 @@ _MAX_LINKS = 40
 _MAX_LOOKS = 256
 """Components of one path that the file system is asked about."""
 
-_SAY = {
-    "no_path": "is no path",
-    "empty": "is empty",
-    "too_long": "is longer than any path, or has a name longer than 255 bytes",
-    "control_character": "has a control or invisible character",
-    "backslash": "has a backslash; separate names by /",
-    "home": "begins with ~, which a shell replaces by a home folder",
-    "variable": "has a variable that a shell would replace",
-    "drive": "begins with a drive letter or a scheme",
-    "encoding": "has an escape that decodes to no valid text; write the path in plain characters",
-    "outside": "leads out of the allowed folder; give a path inside it",
-    "absolute": "is absolute; give a path inside the allowed folder",
-    "link": "goes through a symbolic link that leads out of the allowed folder",
-    "unseen": "goes through a folder into which the gateway may not look; give a path that it can follow",
-}
+_SAY: Mapping[str, str] = tables(__file__, "sentences.toml")["paths"]
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

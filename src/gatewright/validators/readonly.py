@@ -28,68 +28,29 @@ from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command
 from gatewright.validators.shell_lists import Step, read_list
 from gatewright.validators.shell_syntax import Unacceptable, Word
+from gatewright.word_tables import tables, words
 
 __all__ = ["Options", "Part", "ReadOnly", "prepare", "writes_by_name"]
 
-_WRITE = frozenset(
-    """
-    add alter append apply archive assign ban block book buy cancel change clear close commit configure copy
-    create delete deploy destroy disable discard drop edit empty enable erase exec execute fork format grant
-    import insert install invite kick kill lock make merge mkdir modify mount move mutate overwrite patch pay post
-    publish purge push put reboot register reject remove rename replace reply reset restart restore revoke rm rmdir
-    rollback save schedule send set share shutdown sign start stop store submit subscribe tag terminate touch
-    transfer truncate uninstall unlink unmount unregister unset unsubscribe update upgrade upload upsert wipe
-    write
-    """.split()
-)
-_READ = frozenset(
-    """
-    analyze browse calculate cat check compare compute count describe diff download estimate evaluate examine
-    explain export fetch filter find get glob grep head help history inspect is list load lookup match ping
-    preview query read render resolve retrieve scan search select show stat status summarize tail test
-    translate validate verify view watch
-    """.split()
-)
-_VERB_KEYS = frozenset(
-    "method methods httpmethod httpverb verb verbs action operation op requestmethod mode access xhttpmethod "
-    "xhttpmethodoverride xmethodoverride".split()
-)
-_SQL_KEYS = frozenset(
-    "sql query statement sqlquery stmt querystring rawsql queries statements".split()
-)
-_SEARCH_KEYS = frozenset("query queries querystring".split())
-"""What holds SQL for a database, and plain words for a search."""
-_SEARCHING = frozenset("search find lookup browse suggest recall".split())
+_WORDS: Mapping[str, tuple[str, ...]] = words(tables(__file__, "readonly.toml"))
+"""What is in the lists says the file."""
+_WRITE = frozenset(_WORDS["write"])
+_READ = frozenset(_WORDS["read"])
+_VERB_KEYS = frozenset(_WORDS["verb_keys"])
+_SQL_KEYS = frozenset(_WORDS["sql_keys"])
+_SEARCH_KEYS = frozenset(_WORDS["search_keys"])
+_SEARCHING = frozenset(_WORDS["searching"])
 _DATABASE = Pattern(
     r"sql|database|table|(?:^|[^b])rows|records|schema|postgres|maria_?db|duck_?db|bigquery|snowflake|redshift|"
     r"clickhouse|warehouse|oracle|cassandra",
     IGNORECASE,
 )
-_HTTP_WRITING = frozenset(
-    "acl baseline-control bind checkin checkout connect label link mkactivity mkcalendar mkcol mkredirectref "
-    "mkworkspace orderpatch proppatch rebind unbind uncheckout unlink updateredirectref version-control".split()
-)
+_HTTP_WRITING = frozenset(_WORDS["http_writing"])
 _COMMAND_KEYS = COMMANDS - {"execute", "run", "program", "executable", "binary"}
 """The others are words of many tools as well."""
 _WRITE_MODE = Pattern(r"[rwaxbt+U]*[wax+][rwaxbt+U]*")
 
-_SAY = {
-    "control_character": "has a control character",
-    "too_long": "is too long or nested too deeply to be judged",
-    "ambiguous_sql": "is read differently by different databases; leave out backslashes, dollar quotes, nested or "
-    "conditional comments, hints that set something, and comments without a blank behind `--`",
-    "write_statement": "has a statement that writes or locks; only reading ones are allowed",
-    "unknown_statement": "is neither SQL nor a command that is known to read only",
-    "statements": "has more than one statement; send one",
-    "unknown_function": "calls a function that is not known to be free of side effects",
-    "secret_table": "reads what a server keeps of passwords and connections; name columns that are none of these",
-    "endless": "does not end by itself; give it a condition, a limit or an end",
-    "secrets": "shows secrets, or what carries them (environments, user data, clients); choose single members by their names",
-    "too_much": "asks for more than ten million of something",
-    "write_tool": "belongs to a tool that writes by its name; it cannot be called with this validator",
-    "write_verb": "chooses an operation that writes",
-    "no_text": "is no text",
-}
+_SAY: Mapping[str, str] = tables(__file__, "sentences.toml")["readonly"]
 
 
 _MOST_PARSED = 4096

@@ -33,6 +33,7 @@ from gatewright.validators.shell_commands import Command
 from gatewright.validators.shell_lists import Step, read_list
 from gatewright.validators.shell_strict import SENTENCES, strict, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
+from gatewright.word_tables import tables
 
 __all__ = ["Options", "Placed", "Sandbox", "Value", "prepare"]
 
@@ -56,30 +57,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _NODES = "has {} where only a plain command is accepted; send one program with its arguments"
-_SAY = {
-    "control_character": "has a control or invisible character, or one that becomes a shell operator; "
-    "send plain printable text",
-    "too_long": "is too long for a command line",
-    "empty": "has no command",
-    "program_name": "does not begin with a program's plain name",
-    "unknown_program": "starts a program that is not on the list of known read-only programs",
-    "unknown_arguments": "hands unseen arguments to a program some of whose options are refused",
-    "option": "has an option with which its program writes, runs something or changes the host",
-    "operand": "has an operand with which its program writes, shows secrets or changes the host",
-    "subcommand": "has a subcommand that does not only read",
-    "script": "has a script that runs programs, writes files, or cannot be read",
-    "host_file": "names a file that holds secrets or belongs to the host",
-    "network": "opens a connection; the operator may allow `network`",
-    "environment": "shows variables of the environment; the operator may allow `environment`",
-    "endless": "goes on without an end; give it a count, or the operator may allow `endless`",
-    "outside": "reads settings or writes outside of the workspace; name what is inside of it",
-    "sends_away": "sends something from here to another machine",
-    "shows_secrets": "shows secrets",
-    "secrets": "shows secrets",
-    "metadata": "asks for a cloud's metadata, which hold credentials",
-    "changes_host": "changes the host or what is allowed on it",
-    "leading_dash": "begins like an option; send a value",
-}
+_SAY: Mapping[str, str] = tables(__file__, "sentences.toml")["sandbox"]
 
 
 def prepare(options: Mapping[str, Any], tool: str = "") -> Sandbox:

@@ -5,47 +5,22 @@ A path is split into its components, and components are compared with what a pat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from gatewright.patterns import Pattern
 from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_globs import MOST_JOKERS, letters_of, may_name, named_by
+from gatewright.word_tables import tables, words
 
-__all__ = ["holds_sensitive_files", "is_sensitive"]
+__all__ = ["SHELL_WORDS", "holds_sensitive_files", "is_sensitive"]
 
+SHELL_WORDS: Mapping[str, Any] = words(tables(__file__, "shell_words.toml"))
+"""Names of programs and files, by what the file says of them."""
 _PLACES: tuple[tuple[str, ...], ...] = tuple(
-    tuple(line.casefold().split("/"))
-    for line in """
-    etc/shadow etc/shadow- etc/gshadow etc/gshadow- etc/passwd etc/passwd- etc/sudoers etc/sudoers.d
-    etc/security/opasswd etc/krb5.keytab etc/pam.d etc/cron.d etc/crontab etc/ssh etc/ssl/private
-    var/spool/cron var/lib/mysql var/lib/postgresql run/docker.sock run/containerd run/secrets
-    proc/kcore proc/kmsg proc/kallsyms proc/sysrq-trigger proc/sys proc/*/environ proc/*/mem proc/*/maps
-    proc/*/cmdline proc/*/fd proc/*/root proc/*/cwd proc/*/exe dev/mem dev/kmem dev/port dev/kmsg dev/tcp dev/udp
-    dev/sd[a-z]* dev/hd[a-z]* dev/vd[a-z]* dev/xvd[a-z]* dev/nvme* dev/mmcblk* dev/mapper dev/dm-* dev/disk dev/loop*
-    .aws/credentials .aws/config .config/gcloud .kube/config .docker/config.json .config/gh
-    Library/Keychains .local/share/keyrings .config/google-chrome .config/chromium .config/BraveSoftware Library/Cookies
-    .claude/.credentials.json .claude/projects .claude/history.jsonl .codex/auth.json .codex/sessions .codex/history.jsonl .gemini/oauth_creds.json
-    .config/github-copilot .config/goose .local/share/goose .local/share/opencode .config/opencode/auth.json .cursor/mcp.json .continue/config.json
-    .config/rclone .config/hub .config/op .config/doctl .config/hcloud .config/flyctl .config/netlify .config/configstore .fly/config.yml
-    .config/containers/auth.json .config/sops .config/age .config/pip/pip.conf .config/git/credentials .config/glab-cli .config/stripe
-    .cargo/credentials .cargo/credentials.toml .gem/credentials .bundle/config .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties
-    .terraform.d/credentials.tfrc.json .aws/sso .aws/cli .docker/contexts .composer/auth.json .subversion/auth .oci/config .databricks/token
-    etc/kubernetes etc/rancher etc/NetworkManager/system-connections etc/wireguard etc/openvpn etc/mysql/debian.cnf etc/letsencrypt etc/docker/key.json
-    proc/*/task/*/environ proc/*/task/*/mem proc/*/task/*/maps proc/*/task/*/cmdline proc/*/task/*/fd proc/*/task/*/root proc/*/task/*/cwd
-    proc/*/task/*/exe proc/*/task/*/auxv
-    root/.local var/lib/kubelet var/lib/docker var/lib/rancher run/user proc/*/auxv var/run/secrets var/run/docker.sock
-    """.split()
+    tuple(one.casefold().split("/")) for one in SHELL_WORDS["sensitive_places"]
 )
-_NAMES = tuple(
-    """
-    .ssh .gnupg .azure .mozilla .password-store .netrc .pgpass .my.cnf .git-credentials .htpasswd .vault-token .bash_history .zsh_history
-    .psql_history .mysql_history .python_history .node_repl_history .env .env.local .env.production id_rsa
-    id_dsa id_ecdsa id_ed25519 wp-config.php secrets.yml secrets.yaml credentials.json .npmrc .pypirc
-    .env.development .env.staging .env.test .env.prod .env.dev .envrc .irb_history .rediscli_history .sqlite_history .lesshst .local_history
-    .dockercfg .boto .s3cfg .passwd-s3fs .terraformrc .vault_pass .vault-pass .netrc.gpg .authinfo .authinfo.gpg .mylogin.cnf .pgpass.conf
-    terraform.tfstate terraform.tfstate.backup secrets.json secrets.toml secrets.env credentials.xml credentials.yml credentials.yml.enc
-    master.key application_default_credentials.json service-account.json service_account.json
-    .putty key4.db logins.json cookies.sqlite keychain.db login.keychain login.keychain-db keystore.jks .fetchmailrc .msmtprc .smbcredentials
-    """.split()
-)
+_NAMES: tuple[str, ...] = SHELL_WORDS["sensitive_names"]
 _ENDINGS = Pattern(
     r"[^/]*(?:\.(?:p12|pfx|ppk|jks|keystore|kdbx?|tfstate(?:\.backup)?|ovpn)|(?:^|[._-])(?:priv(?:ate)?[_-]?key|privkey|server[_-]?key|key)\.pem|"
     r"^id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?)"

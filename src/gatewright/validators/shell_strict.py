@@ -12,12 +12,15 @@ same as `"rm -rf /"`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 from gatewright.patterns import IGNORECASE, Pattern, escape
 from gatewright.schemas.json_strings import Place, pointer, strings
 from gatewright.schemas.objection import Objection
+from gatewright.validators.shell_files import SHELL_WORDS
+from gatewright.word_tables import tables
 
 __all__ = ["DANGEROUS", "DELETERS", "SENTENCES", "harm_of", "strict", "strict_rule", "text_rule"]
 
@@ -32,37 +35,16 @@ def _shortened(*options: str) -> str:
     return "|".join(escape(one[:end]) for at, one in marks for end in range(at, len(one) + 1))
 
 
-DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "del", "erase", "rd"})
+DELETERS = frozenset(SHELL_WORDS["deleters"])
 _RECURSIVE = Pattern(
     rf"-[A-Za-z]*[rR][A-Za-z]*|{_shortened('--r|ecursive', '--no-p|reserve-root')}|/[sSqQ]"
 )
 _FIND_ACTIONS = Pattern(r"-(delete|exec|execdir|ok|okdir|fprint|fprint0|fprintf|fls)")
 
-_PROGRAMS: dict[str, frozenset[str]] = {
-    "runs_programs": frozenset(
-        "sh bash dash zsh ksh csh tcsh fish ash pwsh powershell cmd busybox env xargs eval exec "
-        "source . command builtin nohup setsid time timeout nice ionice stdbuf script watch "
-        "parallel at batch crontab trap alias coproc ssh nsenter unshare chroot".split()
-    ),
-    "changes_rights": frozenset(
-        "sudo su doas pkexec runuser setpriv passwd chpasswd useradd usermod userdel groupadd "
-        "groupmod adduser deluser visudo vipw setenforce setcap chattr insmod modprobe rmmod "
-        "iptables ip6tables nft ufw".split()
-    ),
-    "ends_the_host": frozenset(
-        "shutdown reboot halt poweroff init telinit kexec kill killall pkill mkfs mke2fs mkswap "
-        "wipefs fdisk sfdisk gdisk parted dd systemctl service history".split()
-    ),
-    "opens_a_channel": frozenset({"nc", "ncat", "netcat", "socat", "telnet", "scp"}),
-    "destroys": frozenset({"shred", "srm", "wipe", "scrub", "dropdb", "dropuser"}),
-}
-_RULE_OF = {program: rule for rule, group in _PROGRAMS.items() for program in group}
+_RULE_OF = {program: rule for rule, group in SHELL_WORDS["dangerous"].items() for program in group}
 DANGEROUS = frozenset(_RULE_OF)
 """Programs that are refused whatever follows."""
-_ORDINARY = frozenset(
-    "time watch script at batch history service parallel command source trap alias kill init "
-    "timeout nice . del erase".split()
-)
+_ORDINARY = frozenset(SHELL_WORDS["everyday"])
 """Program names that are also everyday words: harmless as the only word of a value."""
 
 _INTERPRETERS = Pattern(r"(python|perl|ruby|node|nodejs|php|lua|deno|bun|osascript)[\d.]*")
@@ -95,21 +77,7 @@ _HOST_FILES = Pattern(
     IGNORECASE,
 )
 
-SENTENCES = {
-    "control_character": "has a control or invisible character; send plain printable text",
-    "metacharacter": "has a shell metacharacter, which strict sandbox validation refuses; "
-    "send plain words without quotes, operators, expansions or wildcards",
-    "assignment": "starts with a variable assignment; send the program and its arguments only",
-    "recursive_delete": "would delete recursively; delete single files by name instead",
-    "inline_code": "gives an interpreter code on the command line; run a file instead",
-    "program_option": "has an option that makes a program run another program",
-    "host_file": "names a file that belongs to the host",
-    "runs_programs": "starts a program that runs other programs; call the program itself",
-    "changes_rights": "starts a program that changes what is allowed on the host",
-    "ends_the_host": "starts a program that can end processes, the host or its disks",
-    "opens_a_channel": "starts a program that opens a connection of its own",
-    "destroys": "destroys what nobody can bring back, or what is kept elsewhere",
-}
+SENTENCES: Mapping[str, str] = tables(__file__, "sentences.toml")["strict"]
 
 
 def strict(arguments: Any) -> Objection | None:

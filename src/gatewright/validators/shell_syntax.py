@@ -211,11 +211,11 @@ def _split(text: str, *, pipes: bool, quoted: Iterator[str]) -> list[list[Word]]
             return None
         words = [Word(name)]
         for one in rest:
-            if _PLACE not in one and not _BEFORE.begins(one):
+            if _PLACE not in one:
                 words.append(Word(one))
             elif one == _PLACE:
                 words.append(Word(next(quoted), bare=False))
-            else:  # of several pieces, or a folder
+            else:  # of several pieces
                 return None
         commands.append(words)
     return commands

@@ -5,18 +5,16 @@ What a server keeps of itself (hashes of passwords, connection strings) is read 
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sqlglot import exp
 
+from gatewright.word_tables import tables
+
 __all__ = ["SQL_LISTS", "bounds_rule"]
 
-SQL_LISTS: Mapping[str, Any] = tomllib.loads(
-    Path(__file__).with_name("sql.toml").read_text(encoding="utf-8")
-)
+SQL_LISTS: Mapping[str, Any] = tables(__file__, "sql.toml")
 """What is in the file, which says what it means."""
 _SECRET = {
     table: frozenset(row["plain"].split())

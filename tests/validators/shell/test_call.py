@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewright.validators.shell.call import Call, assigned
+from gatewright.validators.shell.call import Call, always, assigned
 from gatewright.validators.shell.effects import MARK, At, Listed
 from gatewright.validators.shell.places import HERE
 from gatewright.validators.shell.table import entries_of, operands_of
@@ -27,7 +27,8 @@ from gatewright.validators.shell_syntax import Word
 def test_operands_are_told_by_their_place(
     operands: str, count: int, kinds: list[str] | None
 ) -> None:
-    assert assigned(operands_of(operands).slots, count) == kinds
+    found = assigned(operands_of(operands).slots, count)
+    assert found == (None if kinds is None else tuple(kinds))
 
 
 def call(flags: str, listed: dict[str, tuple[Listed, ...] | None], name: str = "x") -> Call:
@@ -77,3 +78,19 @@ def test_what_is_bounded_has_an_end() -> None:
     assert found.found == []
     found.add("network")
     assert [one.kind for one in found.found] == ["network"]
+
+
+def test_what_a_program_always_does_stands_in_an_order_whatever_a_set_has() -> None:
+    effects = [
+        "acts",
+        "endless",
+        "network",
+        "publishes",
+        "runs",
+        "sends",
+        "settings",
+        "writes_here",
+    ]
+    found = call(f"effects = {effects[::-1]}", {})
+    always(found)
+    assert [one.kind for one in found.found] == effects

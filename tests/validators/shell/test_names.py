@@ -6,7 +6,10 @@ import pytest
 
 from gatewright.validators.sandbox import prepare
 from gatewright.validators.shell.names import (
+    REPLACING,
     RUNNERS,
+    SERVING,
+    TESTING,
     known_as,
     program_name,
     starts_another,
@@ -102,3 +105,8 @@ def test_a_program_starts_another_by_its_words() -> None:
     assert starts_another("nix", ["--x", "run", "y"])
     assert not starts_another("nix", ["build"])
     assert starts_another("qemu-arm", [])
+
+
+@pytest.mark.parametrize("name", sorted({*REPLACING, *SERVING, *TESTING}))
+def test_a_program_with_a_part_of_its_own_in_the_policy_is_in_the_table(name: str) -> None:
+    assert name in ENTRIES or name in PARENTS or name.replace("python3", "python") in ENTRIES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from gatewright.patterns import Pattern
 from gatewright.validators.shell.effects import DASHED, MARK, At, Effect, marked, paths_of
@@ -57,6 +58,7 @@ class Call:
         self.read, self.entry, self.name, self.words, self.at, self.found = read, entry, name, words, at, found  # fmt: skip
         self.does: set[str] = set(entry.effects)
         self.of_git = name.startswith("git ")
+        self.is_plain = "".join([one.text for one in words]).isascii()
         self.given = Given([], [])
         self.named: list[str] = []
         """Patterns of names that it looks for."""
@@ -73,7 +75,8 @@ class Call:
             return
         mark = marked(word.text)
         if not mark:
-            self.found.append(Effect(kind, paths_of(word, self.at)[0], word.text, by, self.name))
+            path = resolve(self.at.folder, word.text, glob=word.glob)
+            self.found.append(Effect(kind, path, word.text, by, self.name))
             return
         listed = self.at.listed.get(mark) or ()
         text = word.text.replace(mark, "*")
@@ -173,7 +176,7 @@ def _mounted(call: Call, option: Option) -> None:
 
 def _further(call: Call, option: Option) -> None:
     call.does |= option.opt.does
-    for effect in option.opt.does & _ALWAYS:
+    for effect in sorted(option.opt.does & _ALWAYS):
         text = "" if option.value is None else option.value.text
         call.add(effect, call.at.folder, text, option.name)
 
@@ -227,7 +230,7 @@ def _pathspec(word: Word, kind: str) -> Word:
 _JOKERS = frozenset("*?[")
 
 
-def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -> None:
+def read_operands(call: Call, slots: tuple[Slot, ...], operands: Sequence[Word]) -> None:
     """Add what operands are. Raises `Refused` where there are more of them than the program takes."""
     kinds = assigned(slots, len(operands))
     if kinds is None:
@@ -276,7 +279,7 @@ def _script(call: Call, word: Word) -> None:
         call.add("run", path, word.text, "operand")
 
 
-def _unnamed(call: Call, slots: Sequence[Slot], *, named: bool) -> None:
+def _unnamed(call: Call, slots: tuple[Slot, ...], *, named: bool) -> None:
     """Where no path is named it is the folder, for what lists, deletes or goes on below."""
     first = next((one for one in slots if one.kind in _PATHS), None)
     if first is None:
@@ -292,7 +295,8 @@ def _unnamed(call: Call, slots: Sequence[Slot], *, named: bool) -> None:
         call.add("writes_here", call.at.folder, ".", "operand")
 
 
-def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
+@lru_cache(1024)
+def assigned(slots: tuple[Slot, ...], count: int) -> tuple[str, ...] | None:
     """The kind of each of so many operands; None where there are too many."""
     needed = sum(one.least for one in slots)
     kinds: list[str] = []
@@ -310,17 +314,18 @@ def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
             free -= 1
     if len(kinds) < count:
         return None
-    return kinds[:count]
+    return tuple(kinds[:count])
 
 
 def always(call: Call) -> None:
     """Add what a program does whatever its words are."""
     if call.entry.effects:
-        for effect in call.entry.effects & _ALWAYS & call.does:
+        # In an order, so that one line is always refused by one rule.
+        for effect in sorted(call.entry.effects & _ALWAYS & call.does):
             call.add(effect, call.at.folder)
     if call.of_git:
         call.add("repository", call.at.folder)
-    if "".join([one.text for one in call.words]).isascii():  # no mark in any of them
+    if call.is_plain:  # no mark in any of them
         return
     if "acts" in call.does:
         call.hold(*call.words)

@@ -13,10 +13,9 @@ from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked
 from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.listing import listing
-from gatewright.validators.shell.names import program_name, starts_too_many
+from gatewright.validators.shell.names import KEEPING, program_name, starts_too_many
 from gatewright.validators.shell.places import ANYWHERE, HERE, Path, entered, place, resolve
 from gatewright.validators.shell.policy import Judge, rule_of
-from gatewright.validators.shell.program_sets import KEEPING
 from gatewright.validators.shell.reading import Reader
 from gatewright.validators.shell.unrolled import texts_of, unrolled
 from gatewright.validators.shell.values import is_local
@@ -96,6 +95,9 @@ class Line:
         for folder in state.folders:
             if self._within:
                 self._substitute(step, folder)
+            if not self._listed:
+                effects = self._beside(step, folder)
+                continue
             each = [self._beside(one, folder) for one in self._each(step)]
             effects = [[one for read in several for one in read] for several in zip(*each, strict=True)]  # fmt: skip
         self._states[step.scope] = self._gone(step, state)
@@ -111,9 +113,6 @@ class Line:
 
     def _each(self, step: Step) -> Iterator[Step]:
         """The pipeline once for each word of a loop."""
-        if not self._listed:
-            yield step
-            return
         for at, one in enumerate(unrolled(step, self._listed)):
             self._unrolled -= sum(len(word.text) for each in one.commands for word in each.words) if at else 0  # fmt: skip
             if self._unrolled < 0:
@@ -179,26 +178,27 @@ class Line:
             if starts_too_many(words):
                 raise Refused("too_long", words[0].text)
             self._reader.read(words, at, found)
-        wild = sum(one.path is not None and one.path.wild for one in found)
-        self._left -= _READ + len(words) + len(found) + _OF_PATTERN * wild
+        wild = [one for one in found if one.path is not None and one.path.wild]
+        self._left -= _READ + len(words) + len(found) + _OF_PATTERN * len(wild)
         if self._left < 0:
             raise Refused("too_long", "effects")
-        said = self._said(found)
-        if at.fed == "network":
-            said = said._replace(tainted=True)
-        for effect in found:
-            rule = rule_of(effect, said, self._judges)
-            if rule is not None:
-                raise Refused(rule, f"{effect.of} {effect.by} {effect.kind} {effect.text}")
+        if found:
+            self._hold(found, self._said(found, at))
         if self._writes:
             self._keep(found, at, own, typed=_is_typed(command, at))
         return found
 
-    def _said(self, found: Sequence[Effect]) -> Said:
+    def _hold(self, found: Sequence[Effect], said: Said) -> None:
+        for effect in found:
+            rule = rule_of(effect, said, self._judges)
+            if rule is not None:
+                raise Refused(rule, f"{effect.of} {effect.by} {effect.kind} {effect.text}")
+
+    def _said(self, found: Sequence[Effect], at: At) -> Said:
         kinds = {one.kind for one in found}
         local = "host" in kinds and all(is_local(one.text) for one in found if one.kind == "host")
-        made, typed = frozenset(self._made), frozenset(self._typed)
-        return Said(self._granted, self._writes, made, typed, self._tainted, "writes_here" in kinds, "project" in kinds, local, kinds <= _READING)  # fmt: skip
+        tainted = self._tainted or at.fed == "network"
+        return Said(self._granted, self._writes, self._made, self._typed, tainted, "writes_here" in kinds, "project" in kinds, local, kinds <= _READING)  # fmt: skip
 
     def _keep(self, found: Sequence[Effect], at: At, own: int, *, typed: bool) -> None:
         """Keep what a command has made, and whether it may be code from elsewhere."""

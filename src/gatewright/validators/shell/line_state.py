@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 __all__ = ["Said"]
@@ -14,9 +15,9 @@ class Said(NamedTuple):
     """Capabilities."""
     writes: bool
     """Whether the preset works inside the workspace."""
-    made: frozenset[tuple[str, ...]] = frozenset()
+    made: Set[tuple[str, ...]] = frozenset()
     """Paths of files that the line itself has made, by their parts; `*` at the end stands for all below."""
-    typed: frozenset[tuple[str, ...]] = frozenset()
+    typed: Set[tuple[str, ...]] = frozenset()
     """Paths of source files whose text stands on the line: tests of them may run, they themselves may not."""
     tainted: bool = False
     """Whether the line has fetched or made what may be taken for code."""

@@ -6,7 +6,7 @@ What is listed lies below folders that the listing names; what prints anything b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import NUMBERS, Effect, Listed
@@ -18,6 +18,7 @@ from gatewright.validators.shell.words import given
 from gatewright.validators.shell_commands import Command
 from gatewright.validators.shell_globs import letters_of
 from gatewright.validators.shell_syntax import Word
+from gatewright.word_tables import tables
 
 __all__ = ["listing"]
 
@@ -40,7 +41,7 @@ def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], fo
         return tuple(Listed(folder, word=one) for one in words[0][1:])
     if _counts(words[-1]):
         return (Listed(NUMBERS),)
-    if len(words) == 1 and (_lists_processes(words[0]) or _lists_containers(words[0])):
+    if len(words) == 1 and _prints("numbers", words[0]):
         return (Listed(NUMBERS, chosen=True),)
     name, texts = program_name(words[0][0].text), [one.text for one in words[0][1:]]
     told = (name == "find" and any(map(chooses_secrets, texts))) or any(map(_leaves_secrets, words[1:]))  # fmt: skip
@@ -59,46 +60,14 @@ def _leaves_secrets(words: Sequence[Word]) -> bool:
     return not inverted and any(map(_TOLD.fits, texts))
 
 
-_BY_NUMBER = {
-    "pgrep": frozenset(
-        "-f -i -x -v -n -o -g -G -P -s -t -u -U -A -r -F -L --ignore-case --older --parent --pgroup --group --newest --oldest --inverse --uid "
-        "--euid --exact --terminal --runstates --full --session --pidfile".split()
-    ),
-    "pidof": frozenset({"-s", "-x", "-c", "-q", "-w", "-z", "-o"}),
-    "lsof": frozenset("-t -a -b -l -n -N -P -i -p -u -c -d -s -w -O -U".split()),
-}
-"""With which options these print nothing but numbers, a white space between them. What others print, or put between, a shell could evaluate."""
-
-
-def _lists_processes(words: Sequence[Word]) -> bool:
-    name = program_name(words[0].text)
-    if name not in _BY_NUMBER:
-        return False
-    options = _options(name, words[1:])
-    return options <= _BY_NUMBER[name] and (name != "lsof" or "-t" in options)
-
-
 _COUNTING = frozenset({"-l", "-c", "-m", "-w", "--lines", "--bytes", "--chars", "--words"})
 
 
 def _counts(words: Sequence[Word]) -> bool:
     """Whether a command prints one number: how much comes in, or how many processes there are."""
-    if program_name(words[0].text) == "pgrep":
-        options = _options("pgrep", words[1:])
-        return not options.isdisjoint({"-c", "--count"}) and options <= _BY_NUMBER["pgrep"] | {"-c", "--count"}  # fmt: skip
-    return program_name(words[0].text) == "wc" and len(words) == 2 and words[1].text in _COUNTING
-
-
-_CONTAINERS = frozenset("docker ps|docker images|docker container ls|docker image ls|docker compose ps|podman ps|podman images".split("|"))  # fmt: skip
-_BY_ID = frozenset("-q --quiet -a --all -f --filter -l --latest -n --last --no-trunc".split())
-
-
-def _lists_containers(words: Sequence[Word]) -> bool:
-    """Whether a command prints what containers or images are called by their numbers."""
-    texts = [program_name(words[0].text), *(one.text for one in words[1:3])]
-    name = next((one for one in (" ".join(texts[:3]), " ".join(texts[:2])) if one in _CONTAINERS), "")  # fmt: skip
-    options = _options(name, words[len(name.split()) :]) if name else frozenset()
-    return not options.isdisjoint({"-q", "--quiet"}) and options <= _BY_ID
+    if program_name(words[0].text) == "wc":
+        return len(words) == 2 and words[1].text in _COUNTING
+    return _prints("count", words)
 
 
 def _chosen(name: str, texts: Sequence[str]) -> bool:
@@ -133,60 +102,43 @@ def _listed(path: Path, *, chosen: bool) -> Listed:
 
 
 class _Prints(NamedTuple):
-    """With which options a program prints nothing but names of files: one of those that it `needs`, and no others than those that it `takes`."""
+    """With which options a program prints nothing but what its table says: one of those that it `needs`, and no others than those and what it
+    `takes`; None: any."""
 
     needs: frozenset[str]
-    takes: frozenset[str]
+    takes: frozenset[str] | None
 
 
-def _prints(needs: str, takes: str) -> _Prints:
-    return _Prints(frozenset(needs.split()), frozenset((needs + " " + takes).split()))
+def _row(row: Mapping[str, Any]) -> _Prints:
+    needs = frozenset(row.get("needs", "").split())
+    return _Prints(needs, None if row.get("any") else needs.union(row["takes"].split()))
 
 
-_SEARCHED = """
-    -r -R -i -w -x -E -F -P -G -s -e -n -H -I -a -t -T -g -u -S -d -m -Z -z -0 -. -v -f --recursive --dereference-recursive --ignore-case --smart-case
-    --word-regexp --line-regexp --extended-regexp --fixed-strings --perl-regexp --basic-regexp --regexp --file --include --exclude --exclude-dir
-    --exclude-from --glob --iglob --type --type-not --type-add --hidden --no-ignore --no-ignore-vcs --no-messages --follow --max-depth --max-count
-    --cached --untracked --null --invert-match --text --sort --sortr --sort-files --no-heading
-"""
-_GREP = _prints("-l -L --files-with-matches --files-without-match --files-without-matches --name-only", _SEARCHED)  # fmt: skip
-_FD = _prints("", """
-    -H -I -s -i -g -a -F -L -p -0 -u -t -e -E -d -S --hidden --no-ignore --no-ignore-vcs --case-sensitive --ignore-case --glob --regex --fixed-strings
-    --absolute-path --follow --full-path --type --extension --exclude --max-depth --min-depth --exact-depth --size --changed-within --changed-before
-    --max-results --print0 --one-file-system --prune --and --unrestricted --base-directory --search-path
-""")  # fmt: skip
-_LISTING: Mapping[str, _Prints] = {
-    "ls": _prints(
-        "",
-        "-1 -A -c -d -p -r -R -S -t -u -U -v -X --almost-all --directory --recursive --reverse --sort",
-    ),
-    **dict.fromkeys(("fd", "fdfind"), _FD),
-    **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "git grep"), _GREP),
-    "rg": _prints(" ".join((*_GREP.needs, "--files")), _SEARCHED),
-    "git ls-files": _prints(
-        "",
-        """
-        -z -c -m -o -d -i -u -x -X --cached --modified --others --deleted --ignored --unmerged --exclude --exclude-from --exclude-standard --directory
-        --no-empty-directory --full-name --error-unmatch --recurse-submodules --deduplicate
-    """,
-    ),
-    "git diff": _prints(
-        "--name-only", "-z --cached --staged --diff-filter --no-renames --merge-base"
-    ),
+_TABLES = {
+    table: {name: _row(row) for row in rows for name in row["programs"]}
+    for table, rows in tables(__file__, "listings.toml").items()
 }
+"""Table of the file → program, or program and subcommand → what it prints."""
+_LONGEST = 3
+"""Words of a program and its subcommands."""
+
+
+def _prints(kind: str, words: Sequence[Word]) -> bool:
+    """Whether a command prints nothing but what a table says, by its longest name there."""
+    texts = [program_name(words[0].text), *(one.text for one in words[1:_LONGEST])]
+    names = (" ".join(texts[:size]) for size in range(len(texts), 0, -1))
+    name = next((one for one in names if one in _TABLES[kind]), "")
+    if not name:
+        return False
+    needs, takes = _TABLES[kind][name]
+    if takes is None:
+        return True
+    options = _options(name, words[len(name.split()) :])
+    return options <= takes and (not needs or not options.isdisjoint(needs))
+
+
 _TELLING = frozenset("-printf -fprintf -ls -fls -exec -execdir -ok -okdir".split())
 """Tests of `find` that print something else."""
-_ENDS = frozenset({"-n", "-q", "--lines", "--quiet", *(f"-{one}" for one in range(10))})
-_FINDS = frozenset(
-    "-i -v -E -F -P -G -w -x -e -a -m -q --ignore-case --invert-match --extended-regexp --fixed-strings --perl-regexp --regexp --word-regexp "
-    "--line-regexp --max-count --text".split()
-)
-_FILTERS: Mapping[str, frozenset[str] | None] = {
-    **dict.fromkeys(("sort", "uniq")),
-    **dict.fromkeys(("head", "tail"), _ENDS),
-    **dict.fromkeys(("grep", "egrep", "fgrep"), _FINDS),
-}
-"""What leaves lines out, or changes their order, and with which of its options: none puts something between them, or cuts them."""
 _READ = frozenset({"reads", "reads_below", "lists", "lists_below"})
 
 
@@ -199,26 +151,13 @@ def _lists_names(commands: Sequence[Command], effects: Sequence[Sequence[Effect]
     reads = (one for found in effects[1:] for one in found)
     if any(one.kind in _READ and one.by == "operand" for one in reads):
         return False
-    return all(map(_leaves_out, others)) and _lists_alone(first)
-
-
-def _leaves_out(words: Sequence[Word]) -> bool:
-    name = program_name(words[0].text)
-    takes = _FILTERS.get(name, frozenset())
-    return takes is None or (name in _FILTERS and _options(name, words[1:]) <= takes)
+    return all(_prints("filters", one) for one in others) and _lists_alone(first)
 
 
 def _lists_alone(words: Sequence[Word]) -> bool:
-    name, texts = program_name(words[0].text), [one.text for one in words[1:]]
-    if name == "find":
-        return _TELLING.isdisjoint(texts)
-    if name == "git":
-        name = " ".join(("git", *texts[:1]))
-    row = _LISTING.get(name)
-    if row is None:
-        return False
-    options = _options(name, words[len(name.split()) :])
-    return options <= row.takes and (not row.needs or not options.isdisjoint(row.needs))
+    if program_name(words[0].text) == "find":
+        return _TELLING.isdisjoint([one.text for one in words[1:]])
+    return _prints("names", words)
 
 
 def _options(name: str, words: Sequence[Word]) -> frozenset[str]:

@@ -17,7 +17,10 @@ from gatewright.validators.shell.line import Line
 from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.names import (
     ALIASES,
+    KEEPING,
     RUNNERS,
+    SERVING,
+    TESTING,
     known_as,
     program_name,
     starts_another,
@@ -33,7 +36,6 @@ from gatewright.validators.shell.places import (
     resolve,
 )
 from gatewright.validators.shell.policy import JUDGES, Judge
-from gatewright.validators.shell.program_sets import KEEPING, SERVING, TESTING
 from gatewright.validators.shell.reading import Reader, arguments
 from gatewright.validators.shell.table import Entry, table
 from gatewright.validators.shell.watching import Seen, Watched

@@ -6,53 +6,42 @@ by another maker (`cc`, `clang`, `pypy3`), and of GNU's programs a name with `g`
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from gatewright.patterns import DOTALL, Pattern
+from gatewright.validators.shell_files import SHELL_WORDS
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["ALIASES", "RUNNERS", "known_as", "program_name", "starts_another", "starts_too_many"]
+__all__ = [
+    "ALIASES",
+    "KEEPING",
+    "REPLACING",
+    "RUNNERS",
+    "SERVING",
+    "TESTING",
+    "known_as",
+    "program_name",
+    "starts_another",
+    "starts_too_many",
+]
 
-RUNNERS = frozenset(
-    """
-    vi vim nvim view rvim ex ed emacs gdb lldb expect tclsh wish xvfb-run strace ltrace flock taskset chrt capsh
-    start-stop-daemon systemd-run screen tmux npx bunx pipx uvx enable hash mapfile readarray read shopt set
-    toybox rbash ksh93 mksh posh yash elvish nu xonsh ipython irb jshell jrunscript
-    setarch linux64 linux32 i386 uname26 x86_64 prlimit numactl choom chpst softlimit setlock runcon aa-exec sg newgrp
-    catchsegv valgrind perf rlwrap fakeroot faketime eatmydata cpulimit timelimit trickle daemonize unbuffer chronic ifne pee
-    corepack pnpx torify torsocks proxychains proxychains4 dbus-run-session dbus-launch ssh-agent sshpass firejail bwrap wine
-    run-parts watchexec entr tmate nix-shell rc sash slsh es scsh ghci pry byebug jjs groovysh red gvim gview vimdiff nano pico joe mutt mailx
-    grc logsave multitime pexec msgfilter bpftrace xdotool rlogin rsh mosh lftp run-mailcap xterm gnome-terminal konsole tasksh wsl
-    gosu su-exec s6-setuidgid run0 systemd-nspawn systemd-cat tini dumb-init with-contenv schedtool gdbserver poop rush
-    distrobox-enter scons tcc foot alacritty kitty ansible ansible-playbook ansible-console salt salt-call salt-ssh pssh parallel-ssh
-    pdsh dsh clush clubak dc
-    claude codex gemini aider opencode cursor-agent
-""".split()
-)
+RUNNERS = frozenset(SHELL_WORDS["runners"])
 """What runs other programs by nature, or changes what a shell takes for one."""
 
-ALIASES = {
-    **dict.fromkeys("cc c++ g++ clang clang++ cpp gfortran".split(), "gcc"),
-    **dict.fromkeys("pypy pypy3 python2".split(), "python3"),
-    "nodejs": "node",
-    "luajit": "lua",
-    "gmake": "make",
-    "mariadb": "mysql",
-    "yarnpkg": "yarn",
-    "bundler": "bundle",
-    "mamba": "conda",
-    "micromamba": "conda",
-    "rtx": "mise",
-    "nerdctl": "docker",
-    "oc": "kubectl",
+ALIASES: Mapping[str, str] = {
+    name: program for program, names in SHELL_WORDS["same_program"].items() for name in names
 }
 """Name → the program that it is, or that has the same words."""
-_STARTS = (
-    "machinectl shell|lxc exec|lxc shell|incus exec|incus shell|crictl exec|ctr exec|toolbox run|toolbox enter|distrobox enter|distrobox-host-exec|"
-    "nix run|nix shell|nix develop|guix shell|guix environment|guix time-machine|guix container|vagrant ssh|multipass exec|multipass shell"
-)
-_STARTING_WORDS = frozenset(tuple(one.split()) for one in _STARTS.split("|"))
+_STARTING_WORDS = frozenset(tuple(one.split()) for one in SHELL_WORDS["runners_by_subcommand"])
 """What runs another program by one of its subcommands."""
+REPLACING = frozenset(SHELL_WORDS["replacing"])
+"""What puts something else in place of a file that it is given."""
+KEEPING = frozenset(SHELL_WORDS["keeping"])
+"""What writes files as they were elsewhere, or changes nothing of what they say."""
+TESTING = frozenset(SHELL_WORDS["testing"])
+"""What runs tests, by whatever name."""
+SERVING: tuple[str, ...] = SHELL_WORDS["serving"]
+"""What shows the environment of services, or fills it in."""
 _OF_TEX = Pattern(
     r"(?:pdf|xe|lua|e|pdfe|up|p|eup)?(?:la)?tex|latexmk|luahbtex|dvilualatex|tectonic|mpost|texi2dvi|texi2pdf"
 )

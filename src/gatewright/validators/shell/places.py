@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern, escape
 from gatewright.short_cache import cached_if_short
-from gatewright.validators.shell_files import holds_sensitive_files, is_sensitive
+from gatewright.validators.shell_files import SHELL_WORDS, holds_sensitive_files, is_sensitive
 from gatewright.validators.shell_globs import letters_of, may_name
 
 __all__ = ["ANYWHERE", "HERE", "SYSTEM", "Path", "chooses_secrets", "entered", "holds_secrets", "is_kept", "is_of_others", "is_secret", "place", "resolve", "stands_for_hidden", "workspace"]  # fmt: skip
@@ -177,13 +177,8 @@ def _by_role(text: str) -> bool:
     return _ROLE.fits(text) and not _NO_ROLE.fits(text)
 
 
-_ROLE_NAMES = (
-    ".env .env.local .env.production .env.production.local .claude.json .netrc id_rsa id_ed25519 token credentials credentials.json secrets.json .npmrc .pgpass "
-    "shadow passwd .aws .ssh .gnupg .git-credentials auth.json private.key server.key privkey.pem shadow.bak shadow- .kube .docker"
-).split()  # fmt: skip
-
-
-_KEYS = (".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx", ".ppk", ".env", ".keystore")
+_ROLE_NAMES: tuple[str, ...] = SHELL_WORDS["role_names"]
+_KEYS: tuple[str, ...] = SHELL_WORDS["key_endings"]
 
 
 def _globs_role(text: str) -> bool:
@@ -263,14 +258,8 @@ def is_kept(path: Path) -> bool:
     return _is_started(text) or bool(_KEPT.fits(text))
 
 
-_HOOKS = tuple(
-    ".git .hg .husky .ssh .claude .codex .cursor .cursorrules .gemini .mcp.json .windsurf .continue .goose .qwen .opencode .aider.conf.yml .clinerules "
-    ".roo .kiro autostart launchagents launchdaemons".split()
-)
-_STARTING = tuple(
-    ".vscode .idea .zshenv .zenv .zlogin .zlogout .bash_login .bash_logout .bash_aliases .profile .bash_profile .zprofile .bashrc .zshrc .cshrc .kshrc "
-    ".tcshrc .vimrc .inputrc .npmrc .pythonrc .envrc .gitconfig authorized_keys".split()
-)
+_HOOKS: tuple[str, ...] = SHELL_WORDS["hooks"]
+_STARTING: tuple[str, ...] = SHELL_WORDS["started_later"]
 _HOOK_NAMES = "|".join(map(escape, _HOOKS))
 _HOOK = Pattern(
     rf"(?:.*[/\\])?(?:{_HOOK_NAMES}|\.config[/\\]+(?:systemd|fish|autostart|git))(?:[/\\].*)?",

@@ -11,6 +11,7 @@ from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.build_targets import is_git_setting, is_goal, leads_out, publishes
 from gatewright.validators.shell.effects import Effect
 from gatewright.validators.shell.line_state import Said
+from gatewright.validators.shell.names import REPLACING, SERVING, TESTING
 from gatewright.validators.shell.places import (  # fmt: skip
     HERE,
     Path,
@@ -23,7 +24,6 @@ from gatewright.validators.shell.places import (  # fmt: skip
     resolve,
     stands_for_hidden,
 )
-from gatewright.validators.shell.program_sets import REPLACING, SERVING, TESTING
 from gatewright.validators.shell.values import (
     is_harmless_variable,
     is_metadata,

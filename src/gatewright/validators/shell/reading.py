@@ -169,6 +169,8 @@ def _hold_subcommand(name: str, words: Sequence[Word], at: At) -> None:
 
 def _hold_unseen(call: Call) -> None:
     """Refuse what nobody has seen outside of quotes, where it may be several words, whatever reads them afterwards."""
+    if call.is_plain:
+        return
     if not call.entry.operands.tail and call.entry.special not in _STARTING:
         for word in call.words:
             if word.bare and not word.text.isascii():
@@ -222,6 +224,8 @@ def _has_operand(own: Entry, words: Sequence[Word], more: Entry | None) -> bool:
 
 def _instead(found: Given) -> Operands | None:
     """The operands that options say, those that change something first."""
+    if not found.options:
+        return None
     said = [one.opt.instead for one in found.options if one.opt.instead is not None]
     if not said:
         return None
