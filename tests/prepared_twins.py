@@ -135,7 +135,10 @@ class Heard:
         self.same = self.says, _plain(message).replace(str(folder), "FOLDER")
         self.head = {name: said for name, said in headers.items() if name not in left}
         if self.says == "200":
-            self.says = _IDS.sub("ID", told(json.loads(message)))
+            try:
+                self.says = _IDS.sub("ID", told(json.loads(message)))
+            except (KeyError, IndexError, TypeError):  # a result without a text
+                self.says = self.same[1]
 
 
 def _plain(body: bytes) -> str:

@@ -81,6 +81,8 @@ def _answer(raw: bytes, kind: str, modern: bool, *, marked: bool) -> Outcome:
     return Answer(raw, tool_error, modern)
 
 
+_CODE_BYTES = 16
+"""A longer number is none that clients can hold."""
 _ERROR_NS = 5_000_000
 """What it may take to read an error once: it is read several times on its way."""
 _NOT_UTF8 = Failure("upstream_error", "the server's answer is not UTF-8")
@@ -99,7 +101,21 @@ def _failed(error: bytes) -> Failure:
         return Failure("upstream_error", "the server answered with an error that cannot be read")
     if UNATTRIBUTABLE.encode() in error:
         return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
+    if not _is_error(error):
+        return Failure(
+            "upstream_error", "the server answered with an error without a code or a message"
+        )
     return Failure("upstream_error", "the server answered with an error", error=error)
+
+
+def _is_error(error: bytes) -> bool:
+    """Whether clients can read it as one (JSON-RPC 2.0, 5.1). Many take nothing else for an answer, and would wait for ever."""
+    try:
+        found = jsonrpc.members_named(error, "code", "message")
+        code = jsonrpc.decode(found["code"]) if len(found["code"]) <= _CODE_BYTES else None
+        return type(code) is int and bytes(found["message"])[:1] == b'"'
+    except (ValueError, KeyError):
+        return False
 
 
 async def ask_all(interim: Interim, back: Back, server: str = "") -> dict[str, Any] | Failure:
