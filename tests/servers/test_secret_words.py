@@ -13,7 +13,6 @@ from gatewright.servers import secret_words
 from gatewright.servers.secret_words import speaks_as_us, wants_secret
 from tests.servers.form_texts import ASKING, ASKING_TOO, HONEST, HONEST_TOO
 
-
 _ASKS_ELSEWHERE = (
     "API-Schlüssel",
     "Ihr privater Schlüssel",
@@ -24,7 +23,7 @@ _ASKS_ELSEWHERE = (
     "Código de verificación",
     "Número de tarjeta",
     "Clé secrète",
-    "Jeton d’accès",
+    "Jeton d\u2019accès",
     "Carte bancaire",
     "Chave da API",
     "Código de segurança",
