@@ -16,8 +16,8 @@ import pytest
 
 __all__ = ["gathered", "rows_of"]
 
-_ENDS = (pytest.fail.Exception, pytest.skip.Exception)
-"""How a row may end the test that are no errors; the rows behind one that skips are tried."""
+_ENDS: tuple[type[BaseException], ...] = pytest.fail.Exception.__mro__[1:2]
+"""How a row may end the test that is no error: what `Failed` is, and `Skipped` as well. The rows behind one that skips are tried."""
 Row = tuple[str, Mapping[str, Any]]
 """Its id, and what the function takes."""
 

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Collection, Iterable
 
 from gatewright.mcp.client.pending_requests import PendingRequest
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
+from gatewright.mcp.wire.jsonrpc import Response, members_named
 
-__all__ = ["CROWD", "TOLD", "Absent", "RequestOrigin"]
+__all__ = ["CROWD", "TOLD", "Absent", "RequestOrigin", "failed"]
 
 CROWD = "crowd"
 """The key of those whose number is all that is known: more were given up than can be remembered. No number, which a server may answer."""
@@ -16,6 +18,22 @@ TOLD = "told "
 """The beginning of the key of a party that said something which nobody answers."""
 
 Key = int | str
+
+
+def failed(exchange: PendingRequest) -> bool:
+    """Whether a server answered a request with an error, or with a result that is one; of a long result, whether it may be."""
+    reply = exchange.future.result() if exchange.answered else None
+    if not isinstance(reply, Response):
+        return False
+    raw = reply.result
+    if not raw or not (raw.find(b"isError") >= 0 or raw.find(b"\\u") >= 0):
+        return not raw
+    if len(raw) > DECODED_BYTES:
+        return True
+    try:
+        return bytes(members_named(raw, "isError").get("isError", b"false")) != b"false"
+    except ValueError:
+        return True
 
 
 class Absent:
@@ -133,6 +151,11 @@ class RequestOrigin:
         if not self.live and not self.over.done():
             self.over.set_result(None)
         self._look()
+
+    def gave_up(self, exchange: PendingRequest) -> None:
+        """One of the calls failed, and may be the one that asked: its server may have waited no longer, which nothing tells."""
+        if self.waits and self.live.get(exchange.ident) is exchange:
+            self._ghosts.add(f"{TOLD}of {exchange.ident}", exchange.party)
 
     def abandoned(self, exchange: PendingRequest) -> None:
         """One of the calls was given up, and may be the one that asks."""

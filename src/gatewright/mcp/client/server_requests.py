@@ -6,7 +6,7 @@ that session is asked. Where they are not, the question is held: the server that
 calls that do not wait come to their end, and soon the candidates are of one session. Where they do
 not become so in time, nobody is asked and the server gets an error that names the way out.
 
-Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
+A call that fails while a question waits may have asked it, and its server have given it up (decision 0104). Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
 candidates that nobody can be asked for, until the server answers them or the connection ends: no time
 says that a server has stopped. So does what goes on without a call (`ServerRequests.stays`). A question that says to
 which task it belongs is for whoever has that, and for nobody else.
@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from gatewright.call import Back, CannotAsk, Question
 from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.client.related_tasks import Related, RunningTasks, named, without
-from gatewright.mcp.client.request_origin import CROWD, TOLD, Absent, RequestOrigin
+from gatewright.mcp.client.request_origin import CROWD, TOLD, Absent, RequestOrigin, failed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.permissions import ASKED
@@ -223,7 +223,10 @@ class ServerRequests:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
         if exchange.call is None:
             self.laid(exchange.ident)
+        gave_up = any(one.waits for one in self.held) and failed(exchange)
         for held in self.held:
+            if gave_up:
+                held.gave_up(exchange)
             held.answered(exchange)
 
     def abandoned(self, exchange: PendingRequest) -> None:
