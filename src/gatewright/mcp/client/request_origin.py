@@ -20,9 +20,8 @@ TOLD = "told "
 Key = int | str
 
 
-def failed(exchange: PendingRequest) -> bool:
+def failed(reply: object) -> bool:
     """Whether a server answered a request with an error, or with a result that is one; of a long result, whether it may be."""
-    reply = exchange.future.result() if exchange.answered else None
     if not isinstance(reply, Response):
         return False
     raw = reply.result
@@ -67,6 +66,10 @@ class Absent:
         self._party[key] = party
         for counts in self._counts(key):
             counts[party] = counts.get(party, 0) + 1
+
+    def whose(self, key: Key) -> str | None:
+        """The party of one; None where it is none."""
+        return self._party.get(key)
 
     def remove(self, key: Key) -> bool:
         """One fewer may be; False where it was none."""
@@ -167,10 +170,15 @@ class RequestOrigin:
         if self.waits and (of in self.live or of in self._ghosts):
             self._ghosts.add(key, party)
 
-    def laid(self, key: Key) -> None:
-        """One that may have asked has not, or does so no more."""
-        if self.waits and self._ghosts.remove(key):
-            self._look()
+    def laid(self, key: Key, *, gave_up: bool = False) -> None:
+        """One that may have asked has not, or does so no more; or it failed (`gave_up`)."""
+        party = self._ghosts.whose(key) if self.waits else None
+        if party is None:
+            return
+        self._ghosts.remove(key)
+        if gave_up:
+            self._ghosts.add(f"{TOLD}of {key}", party)
+        self._look()
 
     def _look(self) -> None:
         if self.waits and not self.decided.done() and (self.settled or self.hopeless):

@@ -223,7 +223,8 @@ class ServerRequests:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
         if exchange.call is None:
             self.laid(exchange.ident)
-        gave_up = any(one.waits for one in self.held) and failed(exchange)
+        reply = exchange.future.result() if exchange.answered else None
+        gave_up = any(one.waits for one in self.held) and failed(reply)
         for held in self.held:
             if gave_up:
                 held.gave_up(exchange)
@@ -268,8 +269,9 @@ class ServerRequests:
             self.lives.late(ident, reply)
         if not self._ghosts.remove(ident):
             return False
+        gave_up = any(one.waits for one in self.held) and failed(reply)
         for held in self.held:
-            held.laid(ident)
+            held.laid(ident, gave_up=gave_up)
         return True
 
     def forgotten(self) -> None:
