@@ -16,8 +16,8 @@ import pytest
 
 __all__ = ["gathered", "rows_of"]
 
-_ENDS: tuple[type[BaseException], ...] = pytest.fail.Exception.__mro__[1:2]
-"""How a row may end the test that is no error: what `Failed` is, and `Skipped` as well. The rows behind one that skips are tried."""
+_ENDS: tuple[type[BaseException], ...] = (Exception, *pytest.fail.Exception.__mro__[1:2])
+"""How a row may end the test: by an error, or by what `Failed` is, and `Skipped` as well. The rows behind one that skips are tried."""
 Row = tuple[str, Mapping[str, Any]]
 """Its id, and what the function takes."""
 
@@ -75,7 +75,7 @@ def _table(function: Callable[..., object], rows: list[Row], between: Callable[[
         for name, given in rows:
             try:
                 _done(function(**{key: one for key, one in given.items() if key in taken}))
-            except (Exception, *_ENDS) as problem:  # noqa: BLE001 - told below, all of them
+            except _ENDS as problem:  # told below, all of them
                 failed.append((name, problem))
             between()
         if failed:

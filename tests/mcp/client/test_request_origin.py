@@ -80,10 +80,9 @@ async def test_a_question_that_a_failed_call_may_have_asked_is_nobody_elses() ->
     found = held("aab", {})
     found.wait()
     a, _, b = found.live.values()
-    found.gave_up(a)
-    found.answered(a)
+    found.answered(a, gave_up=True)
     assert (found.decided.done(), found.hopeless) == (False, False)  # the other call is of the same
-    found.gave_up(call(a.ident, "c"))
+    found.answered(call(b.ident, "c"), gave_up=True)
     found.answered(b)
     assert (found.decided.done(), found.end_wait(), len(found.live)) == (True, True, 1)
     found = held("b", {1: "a"})

@@ -142,10 +142,12 @@ class RequestOrigin:
         self._ghosts = Absent()
         return settled
 
-    def answered(self, exchange: PendingRequest) -> None:
-        """One of the calls, if it is one, is not the one that asks."""
+    def answered(self, exchange: PendingRequest, *, gave_up: bool = False) -> None:
+        """One of the calls, if it is one, is not the one that asks; or it failed, and its server may have waited no longer (`gave_up`)."""
         if self.live.get(exchange.ident) is not exchange:
             return
+        if gave_up and self.waits:
+            self._ghosts.add(f"{TOLD}of {exchange.ident}", exchange.party)
         del self.live[exchange.ident]
         party = exchange.party
         self._parties[party] -= 1
@@ -154,11 +156,6 @@ class RequestOrigin:
         if not self.live and not self.over.done():
             self.over.set_result(None)
         self._look()
-
-    def gave_up(self, exchange: PendingRequest) -> None:
-        """One of the calls failed, and may be the one that asked: its server may have waited no longer, which nothing tells."""
-        if self.waits and self.live.get(exchange.ident) is exchange:
-            self._ghosts.add(f"{TOLD}of {exchange.ident}", exchange.party)
 
     def abandoned(self, exchange: PendingRequest) -> None:
         """One of the calls was given up, and may be the one that asks."""

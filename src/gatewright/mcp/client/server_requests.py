@@ -1,17 +1,16 @@
 """`ServerRequests`: attributes a server's request (elicitation, sampling, roots) to a call in flight, holds it while unclear, asks the caller.
 
-On a pipe that several sessions share, a server's request does not say which call it belongs to. It
-can only belong to a call that was in flight when it arrived. Where all of those are of one session,
-that session is asked. Where they are not, the question is held: the server that asks is waiting,
-calls that do not wait come to their end, and soon the candidates are of one session. Where they do
-not become so in time, nobody is asked and the server gets an error that names the way out.
+On a pipe that several sessions share, a server's request does not say which call it belongs to. It can only belong to a call that was in
+flight when it arrived. Where all of those are of one session, that session is asked. Where they are not, the question is held: the server
+that asks is waiting, calls that do not wait come to their end, and soon the candidates are of one session. Where they do not become so in
+time, nobody is asked and the server gets an error that names the way out.
 
-A call that fails while a question waits may have asked it, and its server have given it up (decision 0104). Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
-candidates that nobody can be asked for, until the server answers them or the connection ends: no time
-says that a server has stopped. So does what goes on without a call (`ServerRequests.stays`). A question that says to
-which task it belongs is for whoever has that, and for nobody else.
+Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay candidates that nobody can be asked for,
+until the server answers them or the connection ends: no time says that a server has stopped. So does what goes on without a call
+(`ServerRequests.stays`), and a call that fails while a question waits: its server may have given that up. A question that says to which
+task it belongs is for whoever has that, and for nobody else.
 
-`docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
+Decisions 0004 and 0104 say what was weighed.
 """
 
 from __future__ import annotations
@@ -223,12 +222,9 @@ class ServerRequests:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
         if exchange.call is None:
             self.laid(exchange.ident)
-        reply = exchange.future.result() if exchange.answered else None
-        gave_up = any(one.waits for one in self.held) and failed(reply)
+        gave_up = bool(self.held) and exchange.answered and failed(exchange.future.result())
         for held in self.held:
-            if gave_up:
-                held.gave_up(exchange)
-            held.answered(exchange)
+            held.answered(exchange, gave_up=gave_up)
 
     def abandoned(self, exchange: PendingRequest) -> None:
         """We gave an exchange up; the server may not have."""
@@ -269,7 +265,7 @@ class ServerRequests:
             self.lives.late(ident, reply)
         if not self._ghosts.remove(ident):
             return False
-        gave_up = any(one.waits for one in self.held) and failed(reply)
+        gave_up = bool(self.held) and failed(reply)
         for held in self.held:
             held.laid(ident, gave_up=gave_up)
         return True
