@@ -16,6 +16,8 @@ import pytest
 
 __all__ = ["gathered", "rows_of"]
 
+_ENDS: tuple[type[BaseException], ...] = (Exception, *pytest.fail.Exception.__mro__[1:2])
+"""How a row may end the test: by an error, or by what `Failed` is, and `Skipped` as well. The rows behind one that skips are tried."""
 Row = tuple[str, Mapping[str, Any]]
 """Its id, and what the function takes."""
 
@@ -72,8 +74,8 @@ def _table(function: Callable[..., object], rows: list[Row], between: Callable[[
         failed: list[tuple[str, BaseException]] = []
         for name, given in rows:
             try:
-                function(**{key: one for key, one in given.items() if key in taken})
-            except (Exception, pytest.fail.Exception) as problem:  # noqa: BLE001 - told below, all of them
+                _done(function(**{key: one for key, one in given.items() if key in taken}))
+            except _ENDS as problem:  # told below, all of them
                 failed.append((name, problem))
             between()
         if failed:
@@ -84,6 +86,15 @@ def _table(function: Callable[..., object], rows: list[Row], between: Callable[[
     every_row.pytestmark = [one for one in marks if one.name != "parametrize"]  # type: ignore[attr-defined]
     every_row.rows = len(rows)  # type: ignore[attr-defined]
     return every_row
+
+
+def _done(returned: object) -> None:
+    """As pytest has it of a test alone, where warnings are errors: what is returned is compared with nothing, and a coroutine is not run."""
+    if returned is not None:
+        close = getattr(returned, "close", None)
+        if inspect.iscoroutine(returned) and close is not None:
+            close()
+        pytest.fail(f"it returns {returned!r}, at which nobody looks")
 
 
 def _fail(failed: list[tuple[str, BaseException]], count: int) -> NoReturn:

@@ -6,8 +6,11 @@ import asyncio
 import gc
 import json
 import weakref
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,9 +19,22 @@ from gatewright.call import Client
 from gatewright.kernel import Hooks
 from gatewright.prepared import Prepared, PreparedCalls
 from tests.prepared_house import PreparedHouse, RawClient, prepared_house, settings_of, told
+from tests.prepared_twins import Twins
 
 TELL = "obedient__tell"
 each_era = pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
+
+
+@pytest.mark.parametrize(
+    ("walked", "differs"), [("aab", False), ("abb", True), ("ab", True), ("aabb", True), ("", True)]
+)
+def test_records_of_twins_are_the_same_where_each_is_there_as_often(
+    walked: str, differs: bool
+) -> None:
+    """A record too many of one call hid that one of another was missing."""
+    one, other = (Mock(taken=partial(list, of)) for of in ("aab", walked))
+    with pytest.raises(AssertionError, match="prepared: ") if differs else nullcontext():
+        assert Twins(one, other).recorded() == ["a", "a", "b"]
 
 
 @each_era

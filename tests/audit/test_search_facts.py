@@ -11,7 +11,7 @@ from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import Query
 from gatewright.audit.search import AuditSearch
 from gatewright.audit.search_facts import admits, facts_of, seq_of
-from gatewright.audit.search_index import FACTS, Wanted
+from gatewright.audit.search_index import FACTS, Wanted, indexed
 from gatewright.call import Caller, Failure, Refusal
 from tests.audit.parts import ANSWER, Clock, a_call, a_log, a_tool, run
 
@@ -49,6 +49,16 @@ def test_one_record_is_admitted_as_the_members_say(lines: list[bytes]) -> None:
         assert not admits(Wanted(until=time), line)
         for name in FACTS:
             assert not admits(Wanted(facts={name: "something else"}), line)
+
+
+def test_a_long_value_is_admitted_as_it_is_and_as_the_index_shows_it(lines: list[bytes]) -> None:
+    """A page links the latter; where one trace was asked for, nothing was found by it."""
+    name = "n" * 3000
+    line = lines[0].replace(b'"a0"', b'"%b"' % name.encode())
+    for said in (name, indexed(name)):
+        assert admits(Wanted(facts={"agent": said}), line)
+    for other in (name[:-1], indexed(name + "n")):
+        assert not admits(Wanted(facts={"agent": other}), line)
 
 
 def test_the_rule_is_why_it_was_refused_and_else_what_let_it_in(lines: list[bytes]) -> None:

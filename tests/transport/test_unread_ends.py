@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -112,6 +113,24 @@ async def test_the_last_of_much_may_take_as_long_as_little_may() -> None:
 
 async def test_who_takes_all_in_time_is_let_alone() -> None:
     assert _ends(Stuck(20), take=1) is None
+
+
+async def test_a_look_at_all_begins_when_the_last_one_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many connections are looked at in slices, each behind other such work: where that takes longer than the time between two looks, ever more
+    of them, each with a list of all connections, went on at a time, and took ever more turns."""
+    going: list[Any] = []
+    monkeypatch.setattr(unread_ends, "begun", going.append)
+    now, crowd = 0.0, [Stuck(100) for _ in range(6)]
+    ends = UnreadEnds(RULE, lambda: now)
+    while now < 60.0:
+        ends.look(crowd)
+        assert len(going) <= 1
+        if going and [*islice(going[0], 2)] != [None] * 2:
+            going.clear()
+        now += 1.0
+    assert [one.aborted for one in crowd] == [True] * 6
 
 
 async def _large(scope: Any, receive: Any, send: Any) -> None:

@@ -8,18 +8,21 @@ from typing import Any
 
 import msgspec
 
-from gatewright.audit.search_index import FACTS, Wanted
+from gatewright.audit.search_index import FACTS, Wanted, indexed
 
 __all__ = ["admits", "facts_of", "seq_of"]
 
 
 def admits(wanted: Wanted, line: bytes) -> bool:
-    """Whether one record fits."""
+    """Whether one record fits; a long value also by its beginning and digest, as the index shows it."""
     time, values = facts_of(line)
     within = (wanted.since is None or wanted.since <= time) and (
         wanted.until is None or time < wanted.until
     )
-    return within and all(values[FACTS.index(name)] == said for name, said in wanted.facts.items())
+    return within and all(
+        (value := values[FACTS.index(name)]) is not None and indexed(value) == indexed(said)
+        for name, said in wanted.facts.items()
+    )
 
 
 class _Line(msgspec.Struct):

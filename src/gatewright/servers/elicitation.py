@@ -21,7 +21,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.mcp.wire.spellings import SAID, flaw_of_params
 from gatewright.secret_scanning.escape_invisible import spelled
-from gatewright.servers.form_check import judge_form
+from gatewright.servers.form_check import judge_form, legible
 from gatewright.servers.gateway_url_check import Ours, cannot, judge_addresses
 
 __all__ = ["COMPLETE", "ELICIT", "SAMPLE", "informed", "quoted", "screened"]
@@ -79,6 +79,7 @@ def _elicited(server: str, params: dict[str, Any], client: Client, ours: Ours) -
     judge_addresses([said], ours)
     if mode == "form":
         judge_form(said, params.get("requestedSchema"), ours)
+        found["requestedSchema"] = legible(params["requestedSchema"])
         return found
     flaw = _flaw_of_url(params.get("url"), ours)
     if flaw:

@@ -7,14 +7,17 @@ form whose schema is none as whatever the client makes of it, so such a form is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
+from operator import is_not
 from typing import Any
 
 from gatewright.mcp.wire.spellings import flaw_of_members
 from gatewright.patterns import ASCII, IGNORECASE, Match, Pattern
+from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.servers.gateway_url_check import Ours, cannot, judge_addresses
 from gatewright.servers.secret_words import speaks_as_us, wants_secret
 
-__all__ = ["judge_form"]
+__all__ = ["judge_form", "legible"]
 
 _NODES = 2000
 _WORDS_MOST, _VALUES_MOST = 16_384, 32_768
@@ -46,6 +49,47 @@ def judge_form(said: str, schema: Any, ours: Ours) -> None:
     judge_addresses(shown, ours)
     if free and any(map(wants_secret, about)):
         raise cannot(_SENSITIVE)
+    _check_seen(schema)
+
+
+def _hides(node: Mapping[str, Any]) -> bool:
+    """Whether a field has names or values with something that steers a reader's screen or hides: what is answered can be spelled in no
+    other way."""
+    names = chain.from_iterable(
+        held for keyword in _NAMING if isinstance(held := node.get(keyword), dict)
+    )
+    answers = (*names, *_texts(node, _ANSWERS))
+    return any(spelled(one, keep=_SEEN) != one for one in answers)
+
+
+def _check_seen(schema: Any) -> None:
+    if any(_hides(node) for _, node in _fields(schema)):
+        raise cannot("a name or value of the form has characters that nobody can see")
+
+
+def legible(schema: Any) -> Any:
+    """A form that was judged, whose labels have nothing in them that steers a reader's screen or hides: as a message has it. The same
+    object where there is none."""
+    if isinstance(schema, list):
+        several = [legible(one) for one in schema]
+        return several if any(map(is_not, several, schema)) else schema
+    if not isinstance(schema, dict):
+        return schema
+    found = {
+        name: _spelled(one) if name in _NAMED_BY else legible(one) for name, one in schema.items()
+    }
+    return found if any(map(is_not, found.values(), schema.values())) else schema
+
+
+def _spelled(held: Any) -> Any:
+    """What a label is; a field may be called as one, too."""
+    if isinstance(held, str):
+        shown = spelled(held, keep=_SEEN)
+        return held if shown == held else shown
+    if isinstance(held, list) and all(isinstance(one, str) for one in held):
+        several = [spelled(one, keep=_SEEN) for one in held]
+        return held if several == held else several
+    return legible(held)
 
 
 def _check_shape(schema: Any) -> None:
@@ -145,6 +189,11 @@ def _named(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 _LABELS = ("title", "description")
 _VALUES = ("default", "examples", "enum", "enumNames", "const")
+_ANSWERS = tuple(one for one in _VALUES if one != "enumNames")
+_SEEN = "\n\t\ufe0e\ufe0f"
+"""Lines of a long text, and whether a sign is drawn in colour: `\u26a0\ufe0f`."""
+_NAMED_BY = frozenset((*_LABELS, "enumNames"))
+"""What is shown in place of a name or a value, and answers nothing."""
 """What stands in a field, or can be chosen for it: a branch `token-refresh` asks for no token."""
 _KEYWORDS = frozenset(
     (*_LABELS, *_VALUES, "type", "format", "writeOnly", "properties", "items", "oneOf", "anyOf")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from html import unescape
 from string import ascii_letters, digits
 
 from gatewright.call import CannotAsk
@@ -28,6 +29,8 @@ _APART = {
     **{ord(dot): "." for dot in _DOTS},
     ord("\\"): "/",
 }
+_ESCAPED = Pattern(r"\\([!-/:-@\[-`{-~])")
+"""Signs that Markdown has escaped (CommonMark 2.4)."""
 _BRACKETED = Pattern(r"(\[[0-9A-Fa-f:.%]+\])(?::([0-9]+))?")
 
 
@@ -38,12 +41,23 @@ def cannot(why: str) -> CannotAsk:
 
 def judge_addresses(texts: Iterable[str], ours: Ours) -> None:
     """Raise `CannotAsk` where one of the texts has an address of the gateway."""
-    found = (one for text in texts for one in _urls(text))
+    found = (one for text in texts for form in _forms(text) for one in _urls(form))
     for count, url in enumerate(found):
         if count >= _MOST:
             raise cannot(f"the texts of the question have more than {_MOST} addresses")
         if ours(url):
             raise cannot("a text of the question has an address that leads to the gateway")
+
+
+def _forms(text: str) -> Iterator[str]:
+    """A text as it is written, and as a client reads it that shows Markdown or HTML: `&#58;` and `\\:` are a colon there."""
+    yield text
+    if "&" in text:
+        shown = unescape(text)
+        yield shown
+        text = shown
+    if "\\" in text:
+        yield _ESCAPED.sub(lambda found: found[1], text)
 
 
 def _urls(text: str) -> Iterator[str]:

@@ -18,6 +18,11 @@ _PORTS = {"http": 80, "https": 443}
 _DOTS = str.maketrans("\u3002\uff61", "..")
 """What browsers take for a dot, besides what is one by its compatibility form."""
 
+_LOOPBACK = frozenset(
+    "localhost localhost4 localhost6 localhost.localdomain localhost4.localdomain4 localhost6.localdomain6 ip6-localhost ip6-loopback".split()
+)
+"""What `/etc/hosts` of Debian and Fedora calls this machine."""
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -103,7 +108,7 @@ def _is_here(host: str) -> bool:
     address = _address(host)
     if address is not None:
         return address.is_loopback or address.is_unspecified
-    return host == "localhost" or host.endswith(".localhost")
+    return host in _LOOPBACK or host.endswith(".localhost")
 
 
 def _is_near(host: str) -> bool:

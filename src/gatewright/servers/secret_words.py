@@ -109,13 +109,23 @@ _JOINED = tuple(
             "securityanswer maidenname unlockpattern magiclink connectionstring authorizationheader sessioncookie "
             "passwort kennwort zugangsdaten sicherheitscode geheimzahl contrasena clavedeacceso clavesecreta motdepasse "
             "codesecret codeconfidentiel wachtwoord senha parola haslo losenord adgangskode salasana jelszo heslo matkhau "
-            "katasandi"
+            "katasandi passord lozinka "
+            "keyphrase recoverywords walletwords basicauth kubeconfig idrsa ided25519 jsessionid phpsessid "
+            "apischlussel geheimerschlussel geheimenschlussel geheimschlussel privaterschlussel privatenschlussel "
+            "zugangstoken zugriffstoken zugangscode zugangsschlussel kreditkarte kartennummer sozialversicherungsnummer mtan "
+            "claveapi clavedeapi clavedelaapi claveprivada codigodeseguridad codigodeverificacion tarjetadecredito numerodetarjeta "
+            "cleapi cledapi clesecrete cleprivee cledacces jetondacces jetondapi codedacces codedeverification codedesecurite "
+            "cartebancaire cartedecredit numerodecarte "
+            "chaveapi chavedeapi chavedaapi chavesecreta chaveprivada codigodeseguranca codigodeverificacao cartaodecredito "
+            "chiaveapi chiavesegreta chiaveprivata chiavediaccesso codicesegreto codicediaccesso codicedisicurezza "
+            "codicediverifica cartadicredito apisleutel geheimesleutel privesleutel toegangscode beveiligingscode "
+            "kluczapi kodweryfikacyjny kodbezpieczenstwa"
         ).split(),
     )
 )
 """What says so even in pieces: `pass-word`, `api key`."""
 _ALONE = _words(
-    "secret secrets pwd pw psw passw pword creds pin otp totp cvv cvv2 cvc cvc2 jwt ssn 2fa mfa iban"
+    "secret secrets pwd pw psw passw pword creds pin otp totp cvv cvv2 cvc cvc2 jwt ssn 2fa mfa iban puk bearer"
 )
 _STEMS = (_looks("sifre"),)
 _SHOUTED = frozenset({"PAT", "PATs", "TAN"})
@@ -152,21 +162,47 @@ _SCRIPTS = tuple(
         "\u043f\u0430\u0440\u043e\u043b",  # Russian
         "\u043a\u043b\u044e\u0447 \u0434\u043e\u0441\u0442\u0443\u043f\u0430",
         "\u0441\u0435\u043a\u0440\u0435\u0442\u043d",
+        "\u0442\u043e\u043a\u0435\u043d \u0434\u043e\u0441\u0442\u0443\u043f\u0430",
+        "api-\u0442\u043e\u043a\u0435\u043d",
+        "api \u0442\u043e\u043a\u0435\u043d",
+        "\u0442\u043e\u043a\u0435\u043d api",
+        "\u0432\u0430\u0448 \u0442\u043e\u043a\u0435\u043d",
+        "\u043a\u043b\u044e\u0447 api",
+        "api-\u043a\u043b\u044e\u0447",
+        "api \u043a\u043b\u044e\u0447",
+        "\u043f\u0440\u0438\u0432\u0430\u0442\u043d\u044b\u0439 \u043a\u043b\u044e\u0447",
+        "\u043a\u043e\u0434 \u0438\u0437 \u0441\u043c\u0441",
+        "\u043a\u043e\u0434 \u0438\u0437 sms",
+        "\u043a\u043e\u0434 \u043f\u043e\u0434\u0442\u0432\u0435\u0440\u0436\u0434\u0435\u043d\u0438\u044f",
         "\u5bc6\u7801",  # Chinese
         "\u5bc6\u78bc",
         "\u5bc6\u94a5",
         "\u5bc6\u9470",
         "\u4ee4\u724c",
         "\u53e3\u4ee4",
+        "\u79c1\u94a5",
+        "\u79c1\u9470",
         "\u9a8c\u8bc1\u7801",
         "\u9a57\u8b49\u78bc",
         "\u30d1\u30b9\u30ef\u30fc\u30c9",  # Japanese
         "\u30d1\u30b9\u30b3\u30fc\u30c9",
         "\u6697\u8a3c\u756a\u53f7",
         "\u8a8d\u8a3c\u30b3\u30fc\u30c9",
+        "\u30a2\u30af\u30bb\u30b9\u30c8\u30fc\u30af\u30f3",
+        "api\u30c8\u30fc\u30af\u30f3",
+        "\u30af\u30e9\u30a4\u30a2\u30f3\u30c8\u30b7\u30fc\u30af\u30ec\u30c3\u30c8",
+        "\u30b7\u30fc\u30af\u30ec\u30c3\u30c8\u30ad\u30fc",
+        "\u79d8\u5bc6\u9375",
+        "api\u30ad\u30fc",
+        "api \u30ad\u30fc",
+        "pin\u30b3\u30fc\u30c9",
         "\ube44\ubc00\ubc88\ud638",  # Korean
         "\uc554\ud638",
         "\uc778\uc99d\ubc88\ud638",
+        "\uc561\uc138\uc2a4 \ud1a0\ud070",
+        "api \ud1a0\ud070",
+        "\uac1c\uc778 \ud0a4",
+        "api \ud0a4",
         "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631",  # Arabic
         "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631",
         "\u0631\u0645\u0632 \u0639\u0628\u0648\u0631",  # Persian

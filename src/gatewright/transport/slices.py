@@ -152,13 +152,14 @@ def begun(
     steps: Generator[None, None, object], clock: Callable[[], float] = time.perf_counter
 ) -> None:
     """The same for whoever cannot wait: a first slice at once, with all that it has in it, and each further one in a later turn."""
-    share, began, spent = _share(), clock(), 0.0
-    for _ in steps:
-        spent = clock() - began
-        if spent >= _SLICE_S:
-            share.wait(partial(_go_on, steps, clock))
-            break
-    share.spend(spent)
+    share, began = _share(), clock()
+    try:
+        for _ in steps:
+            if clock() - began >= _SLICE_S:
+                share.wait(partial(_go_on, steps, clock))
+                break
+    finally:  # the last step is one like the others, and so is one that raises
+        share.spend(clock() - began)
 
 
 def _go_on(steps: Generator[None, None, object], clock: Callable[[], float]) -> bool:

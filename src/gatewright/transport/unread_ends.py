@@ -64,12 +64,21 @@ class UnreadEnds:
         self._limits = limits
         self._clock = clock
         self._seen: dict[asyncio.Transport, _Ending] = {}
+        self._looking = False
 
     def look(self, connections: Iterable[Closing]) -> None:
-        """Look at every connection, and end those whose clients read no more."""
-        begun(self._steps(tuple(connections)))
+        """Look at every connection, and end those whose clients read no more, unless the last look is not over yet."""
+        if not self._looking:
+            begun(self._steps(tuple(connections)))
 
     def _steps(self, connections: tuple[Closing, ...]) -> Generator[None, None, None]:
+        self._looking = True
+        try:
+            yield from self._all(connections)
+        finally:
+            self._looking = False
+
+    def _all(self, connections: tuple[Closing, ...]) -> Generator[None, None, None]:
         now, seen, self._seen = self._clock(), self._seen, {}
         for connection in connections:
             yield

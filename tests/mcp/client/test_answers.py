@@ -73,7 +73,15 @@ def test_an_unknown_method_may_answer_anything() -> None:
     assert read(b"[1]", "method") == Answer(b"[1]")
 
 
-@pytest.mark.parametrize("error", [b'"text"', b"[]", b'{"message":"\xff"}', b""])
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(b'"text"', b"[]", b'{"message":"\xff"}', b"", b"{}", b'{"code":1}', b'{"message":"x"}'),
+        *(b'{"code":%b,"message":"x"}' % one for one in (b'"1"', b"1.5", b"1e3", b"true", b"null")),
+        *(b'{"code":1,"message":%b}' % one for one in (b"1", b"null", b"{}", b'["x"]')),
+        b'{"code":%b,"message":"x"}' % (b"9" * 20),
+    ],
+)
 def test_an_error_that_cannot_be_read_is_named_and_not_passed_on(error: bytes) -> None:
     outcome = read_reply(Response(b"1", error=error), "tool", False)
     assert isinstance(outcome, Failure)

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcp.client.request_origin import CROWD, TOLD, Absent, RequestOrigin
+from gatewright.call import Failure
+from gatewright.mcp.client.request_origin import CROWD, TOLD, Absent, RequestOrigin, failed
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
+from gatewright.mcp.wire.jsonrpc import Response
 
 
 def call(ident: int, party: str) -> Any:
@@ -70,6 +73,43 @@ async def test_what_is_given_up_later_is_nothing_to_a_question_of_other_calls() 
     found.answered(next(iter(found.live.values())))
     assert found.decided.done()
     assert found.end_wait()
+
+
+async def test_a_question_that_a_failed_call_may_have_asked_is_nobody_elses() -> None:
+    """Its server may have waited no longer, and said so by the failure alone."""
+    found = held("aab", {})
+    found.wait()
+    a, _, b = found.live.values()
+    found.answered(a, gave_up=True)
+    assert (found.decided.done(), found.hopeless) == (False, False)  # the other call is of the same
+    found.answered(call(b.ident, "c"), gave_up=True)
+    found.answered(b)
+    assert (found.decided.done(), found.end_wait(), len(found.live)) == (True, True, 1)
+    found = held("b", {1: "a"})
+    found.wait()
+    found.laid(1, gave_up=True)
+    found.laid(1, gave_up=True)
+    assert (found.decided.done(), found.end_wait()) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "fails"),
+    [
+        (Response(b"1", error=b'{"code":1,"message":"x"}'), True),
+        (Response(b"1", b'{"content":[],"isError":true}'), True),
+        (Response(b"1", b'{"content":[],"is\\u0045rror":true}'), True),
+        (Response(b"1", b'{"isError":1}'), True),
+        (Response(b"1", b'{"isError'), True),
+        (Response(b"1", b'{"a":"%b","isError":false}' % (b"x" * DECODED_BYTES)), True),
+        (Response(b"1", b'{"content":[],"isError":false}'), False),
+        (Response(b"1", b'{"content":[{"isError":true,"a":"\\u00e4"}]}'), False),
+        (Response(b"1", b'{"content":[]}'), False),
+        (Failure("upstream_unavailable"), False),
+        (None, False),
+    ],
+)
+def test_a_call_has_failed_where_its_server_says_so(reply: Any, fails: bool) -> None:
+    assert failed(reply) is fails
 
 
 async def test_the_last_call_that_ends_is_seen_once() -> None:

@@ -73,11 +73,15 @@ class World:
         self.waiting.pop(bytes(jsonrpc.decode_members(frame)["id"]), None)
 
     def answer(self, number: int) -> None:
-        if number in self.waiting.values():
-            return
         one = self.open.pop(number)
-        one.settle(jsonrpc.Response(b"1", b"{}"))
+        one.settle(self.reply(number))
         self.questions.answered(one)
+
+    def reply(self, number: int) -> jsonrpc.Response:
+        """The answer to a call: a failure where its server waits for its caller no longer, of which the question says nothing."""
+        if number in self.waiting.values():
+            return jsonrpc.Response(b"1", b'{"isError":true}')
+        return jsonrpc.Response(b"1", b"{}")
 
     def cancel(self, number: int) -> None:
         one = self.given_up[number] = self.open.pop(number)
@@ -87,10 +91,8 @@ class World:
     def late(self, number: int) -> None:
         """The server answers a call that was given up: it asks nothing for that any more."""
         if number in self.given_up:
-            if number in self.waiting.values():
-                return
             del self.given_up[number]
-            self.questions.laid(number)
+            self.questions.laid(number, self.reply(number))
 
     def ask(self, method: str, about: int, exact: bool) -> None:
         params = jsonrpc.encode({"about": about})
@@ -207,6 +209,27 @@ async def test_what_ends_in_the_very_turn_in_which_a_question_arrives_is_seen() 
     world.cancel(2)
     await _turns()
     assert world.asked == []
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_a_question_of_a_call_that_fails_is_put_to_nobody_else(cancelled: bool) -> None:
+    """Its server waits no longer and does not say so: the question was put to the other caller, who answered it."""
+    world = World()
+    world.start("a", modern=False)
+    world.start("b", modern=False)
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    if cancelled:
+        world.cancel(1)
+        world.late(1)
+    else:
+        world.answer(1)
+    await _turns()
+    assert world.asked == []
+    assert UNATTRIBUTABLE.encode() in world.sent[0]
+    world.ask(METHODS[0], about=2, exact=False)
+    await _turns()
+    assert world.asked == [(2, 2)]
 
 
 async def test_more_given_up_calls_than_can_be_remembered_leave_nobody_to_be_asked(

@@ -95,6 +95,8 @@ def _members(raw: bytes, *, marked: bool) -> Mapping[str, msgspec.Raw]:
     return jsonrpc.members_named(raw, "isError") if marked else {}
 
 
+_CODE_BYTES = 16
+"""A longer number is none that clients can hold."""
 _ERROR_NS = 5_000_000
 """What it may take to read an error once: it is read several times on its way."""
 _UNREADABLE = Failure("upstream_error", "the server's answer cannot be read")
@@ -114,7 +116,21 @@ def _failed(error: bytes) -> Failure:
         return Failure("upstream_error", "the server answered with an error that cannot be read")
     if UNATTRIBUTABLE.encode() in error:
         return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
+    if not _is_error(error):
+        return Failure(
+            "upstream_error", "the server answered with an error without a code or a message"
+        )
     return Failure("upstream_error", "the server answered with an error", error=error)
+
+
+def _is_error(error: bytes) -> bool:
+    """Whether clients can read it as one (JSON-RPC 2.0, 5.1). Many take nothing else for an answer, and would wait for ever."""
+    try:
+        found = jsonrpc.members_named(error, "code", "message")
+        code = jsonrpc.decode(found["code"]) if len(found["code"]) <= _CODE_BYTES else None
+        return type(code) is int and bytes(found["message"])[:1] == b'"'
+    except (ValueError, KeyError):
+        return False
 
 
 async def ask_all(interim: Interim, back: Back, server: str = "") -> dict[str, Any] | Failure:

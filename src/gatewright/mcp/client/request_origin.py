@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Collection, Iterable
 
 from gatewright.mcp.client.pending_requests import PendingRequest
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
+from gatewright.mcp.wire.jsonrpc import Response, members_named
 
-__all__ = ["CROWD", "TOLD", "Absent", "RequestOrigin"]
+__all__ = ["CROWD", "TOLD", "Absent", "RequestOrigin", "failed"]
 
 CROWD = "crowd"
 """The key of those whose number is all that is known: more were given up than can be remembered. No number, which a server may answer."""
@@ -16,6 +18,21 @@ TOLD = "told "
 """The beginning of the key of a party that said something which nobody answers."""
 
 Key = int | str
+
+
+def failed(reply: object) -> bool:
+    """Whether a server answered a request with an error, or with a result that is one; of a long result, whether it may be."""
+    if not isinstance(reply, Response):
+        return False
+    raw = reply.result
+    if not raw or not (raw.find(b"isError") >= 0 or raw.find(b"\\u") >= 0):
+        return not raw
+    if len(raw) > DECODED_BYTES:
+        return True
+    try:
+        return bytes(members_named(raw, "isError").get("isError", b"false")) != b"false"
+    except ValueError:
+        return True
 
 
 class Absent:
@@ -49,6 +66,10 @@ class Absent:
         self._party[key] = party
         for counts in self._counts(key):
             counts[party] = counts.get(party, 0) + 1
+
+    def whose(self, key: Key) -> str | None:
+        """The party of one; None where it is none."""
+        return self._party.get(key)
 
     def remove(self, key: Key) -> bool:
         """One fewer may be; False where it was none."""
@@ -121,10 +142,12 @@ class RequestOrigin:
         self._ghosts = Absent()
         return settled
 
-    def answered(self, exchange: PendingRequest) -> None:
-        """One of the calls, if it is one, is not the one that asks."""
+    def answered(self, exchange: PendingRequest, *, gave_up: bool = False) -> None:
+        """One of the calls, if it is one, is not the one that asks; or it failed, and its server may have waited no longer (`gave_up`)."""
         if self.live.get(exchange.ident) is not exchange:
             return
+        if gave_up and self.waits:
+            self._ghosts.add(f"{TOLD}of {exchange.ident}", exchange.party)
         del self.live[exchange.ident]
         party = exchange.party
         self._parties[party] -= 1
@@ -144,10 +167,15 @@ class RequestOrigin:
         if self.waits and (of in self.live or of in self._ghosts):
             self._ghosts.add(key, party)
 
-    def laid(self, key: Key) -> None:
-        """One that may have asked has not, or does so no more."""
-        if self.waits and self._ghosts.remove(key):
-            self._look()
+    def laid(self, key: Key, *, gave_up: bool = False) -> None:
+        """One that may have asked has not, or does so no more; or it failed (`gave_up`)."""
+        party = self._ghosts.whose(key) if self.waits else None
+        if party is None:
+            return
+        self._ghosts.remove(key)
+        if gave_up:
+            self._ghosts.add(f"{TOLD}of {key}", party)
+        self._look()
 
     def _look(self) -> None:
         if self.waits and not self.decided.done() and (self.settled or self.hopeless):

@@ -1,17 +1,16 @@
 """`ServerRequests`: attributes a server's request (elicitation, sampling, roots) to a call in flight, holds it while unclear, asks the caller.
 
-On a pipe that several sessions share, a server's request does not say which call it belongs to. It
-can only belong to a call that was in flight when it arrived. Where all of those are of one session,
-that session is asked. Where they are not, the question is held: the server that asks is waiting,
-calls that do not wait come to their end, and soon the candidates are of one session. Where they do
-not become so in time, nobody is asked and the server gets an error that names the way out.
+On a pipe that several sessions share, a server's request does not say which call it belongs to. It can only belong to a call that was in
+flight when it arrived. Where all of those are of one session, that session is asked. Where they are not, the question is held: the server
+that asks is waiting, calls that do not wait come to their end, and soon the candidates are of one session. Where they do not become so in
+time, nobody is asked and the server gets an error that names the way out.
 
-Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
-candidates that nobody can be asked for, until the server answers them or the connection ends: no time
-says that a server has stopped. So does what goes on without a call (`ServerRequests.stays`). A question that says to
-which task it belongs is for whoever has that, and for nobody else.
+Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay candidates that nobody can be asked for,
+until the server answers them or the connection ends: no time says that a server has stopped. So does what goes on without a call
+(`ServerRequests.stays`), and a call that fails while a question waits: its server may have given that up. A question that says to which
+task it belongs is for whoever has that, and for nobody else.
 
-`docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
+Decisions 0004 and 0104 say what was weighed.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from msgspec.structs import replace
 from gatewright.call import Back, CannotAsk, Question
 from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.client.related_tasks import Related, RunningTasks, named, without
-from gatewright.mcp.client.request_origin import CROWD, TOLD, Absent, RequestOrigin
+from gatewright.mcp.client.request_origin import CROWD, TOLD, Absent, RequestOrigin, failed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.permissions import ASKED
@@ -223,8 +222,9 @@ class ServerRequests:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
         if exchange.call is None:
             self.laid(exchange.ident)
+        gave_up = bool(self.held) and exchange.answered and failed(exchange.future.result())
         for held in self.held:
-            held.answered(exchange)
+            held.answered(exchange, gave_up=gave_up)
 
     def abandoned(self, exchange: PendingRequest) -> None:
         """We gave an exchange up; the server may not have."""
@@ -265,8 +265,9 @@ class ServerRequests:
             self.lives.late(ident, reply)
         if not self._ghosts.remove(ident):
             return False
+        gave_up = bool(self.held) and failed(reply)
         for held in self.held:
-            held.laid(ident)
+            held.laid(ident, gave_up=gave_up)
         return True
 
     def forgotten(self) -> None:
