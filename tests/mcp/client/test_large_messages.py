@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import permutations
-from typing import Any
 
 import pytest
 
@@ -23,10 +21,10 @@ from gatewright.mcp.client.large_messages import (
 from gatewright.mcp.protocol.read_members import known
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
-from gatewright.transport import slices
 from gatewright.transport.large_text import LARGE
 from tests.costs import cost as cost_of
 from tests.costs import least
+from tests.held import longest_turn_s
 
 PLAIN = b'{"content":[],"x":[%b1]}' % (b"[]," * (LARGE // 3))
 ODD = b'{"a":"}","id":7,"jsonrpc":"2.0","x":"%b","y":{"id":5}}' % (b"\\" * LARGE)
@@ -187,30 +185,15 @@ def test_no_message_is_gone_through_more_often_than_once_when_it_comes(
     assert least(tried, 1.6) <= 1.6
 
 
-async def _longest(work: Callable[[], Any], patch: pytest.MonkeyPatch) -> float:
-    """Processor seconds of the longest turn of the loop while it is done."""
-    spent: list[float] = []
-    run = asyncio.events.Handle._run
-
-    def timed(handle: asyncio.events.Handle) -> None:
-        spent.append(cost_of(lambda: run(handle)))
-
-    with patch.context() as within:
-        within.setattr(asyncio.events.Handle, "_run", timed)
-        await asyncio.create_task(work())
-    return max(spent)
-
-
 @pytest.mark.parametrize("more", [b"", b',"more":1'], ids=("usual", "and more"))
 @pytest.mark.parametrize("unit", ROWS.values(), ids=ROWS)
 async def test_no_turn_takes_longer_than_one_pass_through_a_large_answer(
     unit: bytes, more: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slices, "_REST_S", 0.0)
     raw = b'{"x":%b}%b' % (filled(unit, SIZE), more)
     reply = jsonrpc.Response(b"1", raw)
     pass_ = cost_of(lambda: jsonrpc.plain_response(b'{"jsonrpc":"2.0","id":1,"result":%b}' % raw))
     longest = pass_ * 9
     for _ in range(4):
-        longest = min(longest, await _longest(lambda: read_large(reply, "tool", False), monkeypatch))  # fmt: skip
+        longest = min(longest, await longest_turn_s(lambda: read_large(reply, "tool", False), monkeypatch))  # fmt: skip
     assert longest <= 1.6 * max(pass_, cost_of(lambda: jsonrpc.check(raw.removesuffix(more)))) + SIZE * 5e-10  # fmt: skip
