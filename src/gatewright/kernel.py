@@ -28,11 +28,11 @@ from gatewright.call_policy import OUTCOMES, UNCLEANED, Dispatch, Judge, Policy,
 from gatewright.gate_waits import GateWaits, Present
 from gatewright.kernel_ends import after, broken, settled, unrecorded, unsettled
 from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
-from gatewright.prepared import PreparedCalls, Recorder
+from gatewright.prepared import PreparedCalls
 from gatewright.prepared_shadow import Shadow
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
-from gatewright.standing import Standing
+from gatewright.standing import Recorder, Standing
 from gatewright.transport.slices import begun
 
 __all__ = ["Answered", "Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]

@@ -13,6 +13,7 @@ it where it stands, in a task.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from operator import call as ask
@@ -20,11 +21,13 @@ from operator import is_, length_hint
 from typing import Any, Literal, NamedTuple, Protocol
 from weakref import WeakValueDictionary, ref
 
-from gatewright.call import Answer, Back, Call, Client, Outcome, Refusal
-from gatewright.call_policy import Policy
-from gatewright.standing import Rest, Standing
+from msgspec.structs import replace
 
-__all__ = ["KEPT", "Going", "Line", "Mode", "OfClient", "Prepared", "PreparedCalls", "Recorder"]
+from gatewright.call import Answer, Call, Client
+from gatewright.call_policy import Policy
+from gatewright.standing import Going, Line, Recorder, Standing
+
+__all__ = ["KEPT", "Mode", "OfClient", "Prepared", "PreparedCalls"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -41,65 +44,6 @@ _PLAIN = frozenset(("name", "arguments"))
 
 Mode = Literal["off", "on", "shadowed"]
 """`shadowed`: what would be done is compared with what the walk does (`prepared_shadow`)."""
-
-
-class Going(Protocol):
-    """A prepared call on its way (`mcp.server.straight_call.StraightCall`)."""
-
-    call: Call
-    trail: Any
-    answer: Outcome | None
-    spent_s: float | None
-    refusal: Refusal | None
-    ident: int
-    """Under which its server knows it."""
-    due: float
-    """When its time is over, in the loop's seconds."""
-
-    rest: Any
-    """What is left to do with it, once the walk goes on with it."""
-
-    @property
-    def policy(self) -> Policy:
-        """By what it was judged."""
-
-    async def came(self, call: Call, back: Back) -> Outcome:
-        """How it ends then. Raises only the cancellation of its task."""
-
-
-class Recorder(Protocol):
-    """Writes the records of calls that are alike."""
-
-    rests: tuple[Rest, ...]
-
-    def begin(self, going: Any, call: Call) -> bool:
-        """Note the intent of one call; False where that cannot be done at once, and nothing was done."""
-
-    def undo(self, going: Any) -> None:
-        """The call was not sent after all, and goes another way."""
-
-    def answered(self, going: Any, call: Call, size: int) -> None:
-        """Hand over the end of a call whose answer has so many bytes; it is told once that is written, perhaps at once."""
-
-    def trail(self, going: Any) -> Any:
-        """The trail of a call that goes on as any other (`kernel.Trail`)."""
-
-
-class Line(Protocol):
-    """The way to a server, as it is now."""
-
-    rests: tuple[Rest, ...]
-    most: int
-    """The longest result that can be passed on as it is."""
-
-    def send(self, going: Any, call: Call) -> bool:
-        """Put a call on its way; False where it was not."""
-
-    def is_plain(self, raw: bytes) -> bool:
-        """Whether a result is passed on as it is."""
-
-    def over(self, going: Any) -> None:
-        """The call was answered."""
 
 
 class _Word(NamedTuple):
@@ -129,18 +73,31 @@ class Prepared:
     """See the module's text."""
 
     __slots__ = (
-        *("__weakref__", "_clear", "_ended", "_fits", "_gives_back", "_heard", "_kept", "_most"),
-        *("_name", "_notes", "_odd", "_of", "_questions", "_takes", "_words"),
-        *("caller", "client", "facts", "line", "number", "policy", "recorder", "target", "tool"),
+        *(
+            "__weakref__",
+            "_clear",
+            "_counting",
+            "_ended",
+            "_fits",
+            "_gives_back",
+            "_heard",
+            "_kept",
+            "_most",
+        ),
+        *("_name", "_notes", "_odd", "_of", "_questions", "_takes", "_told", "_words"),
+        *("caller", "client", "facts", "kernel", "like", "line", "number", "policy", "recorder"),
     )
 
     def __init__(self, kept: PreparedCalls, of: OfClient, call: Call, word: _Word) -> None:
         """`call` is one of those that it is for."""
         self._kept, self._of, self._name = kept, ref(of), call.name
+        self.kernel = kept.kernel
         self.policy, self.line, self.recorder = word.policy, word.line, word.recorder
         self.caller, self.client = call.caller, call.client
-        self.tool, self.target = call.tool, call.target
         self.facts = dict(word.facts)
+        # Of a call only what all of them have: that of one may hold a secret.
+        none: dict[str, Any] = {"credential": None, "params": {}, "facts": {}}
+        self.like = replace(call, id="", trace_id="", request=b"", size=0, **none)
         self.number = self._odd = 0
         said, line = word.standing, word.line
         rests = [*(rest for one in said for rest in one.rests), *line.rests, *word.recorder.rests]
@@ -150,6 +107,8 @@ class Prepared:
         counting = [one for one in said if one.takes is not None]
         self._takes = tuple(one.takes for one in counting if one.takes is not None)
         self._gives_back = tuple(one.gives_back or _stays for one in counting)
+        self._counting = bool(self._takes) or kept.compare is not None
+        self._told = tuple(one.sent for one in said if one.sent is not None)
         self._clear = (line.is_plain, *(one.clear for one in said if one.clear is not None))
         self._most = min((line.most, *(one.most for one in said)))
         self._notes = tuple(one.notes for one in said if one.notes is not None)
@@ -178,37 +137,45 @@ class Prepared:
                 return False
         except Exception:  # noqa: BLE001 - the walk finds it, and says it
             return False
-        if kept.compare is not None:
-            kept.compare(self, call)
+        if self._counting and not self._counted(call):
             return False
-        counting = iter(self._takes)
-        if not all(map(ask, counting, repeat(call))):
-            return self._not_sent(call, length_hint(counting) + 1)
-        if not self._sent(going, call):
-            return self._not_sent(call, 0)
+        noted = sent = False
+        try:
+            noted = self.recorder.begin(going, call)
+            sent = noted and self.line.send(going, call)
+        except Exception:  # it was sent where its server knows it; else the walk finds it once more
+            log.exception("call %s could not be noted and sent at once", call.id)
+            sent = going.ident > 0
+        if not sent:
+            return self._taken_back(going, noted)
         kept.forwarded.add(going)
         kept.served += 1
-        kept.kernel.in_flight += 1
+        self.kernel.in_flight += 1
+        if self._told:
+            self._tell_sent(call)
         return True
 
-    def _sent(self, going: Going, call: Call) -> bool:
-        try:
-            if not self.recorder.begin(going, call):
-                return False
-        except Exception:  # the walk finds it once more, and ends the call
-            log.exception("the intent of call %s could not be noted", call.id)
+    def _counted(self, call: Call) -> bool:
+        """Whether there is room for a call, which is counted then; none where it is only compared."""
+        compare, counting = self._kept.compare, iter(self._takes)
+        if compare is not None:
+            compare(self, call)
             return False
-        try:
-            if self.line.send(going, call):
-                return True
-        except Exception:  # it was sent where its server knows it
-            log.exception("call %s could not be sent at once", call.id)
-            if going.ident:
-                return True
-        self.recorder.undo(going)
-        return False
+        room = all(map(ask, counting, repeat(call)))
+        return room or self._not_counted(call, length_hint(counting) + 1)
 
-    def _not_sent(self, call: Call, left: int) -> bool:
+    def _taken_back(self, going: Going, noted: bool) -> bool:
+        if noted:
+            self.recorder.undo(going)
+        return self._not_counted(going.call, 0)
+
+    def _tell_sent(self, call: Call) -> None:
+        try:
+            _all_of(map(ask, self._told, repeat(call)))
+        except Exception:  # it was sent, and nobody is to send it again
+            log.exception("that call %s was sent could not be told to all", call.id)
+
+    def _not_counted(self, call: Call, left: int) -> bool:
         """All but the last so many of those who count have counted it."""
         for gives_back in self._gives_back[: len(self._gives_back) - left]:
             gives_back(call)
@@ -232,15 +199,20 @@ class Prepared:
         self._kept.forwarded.discard(going)
         going.answer = Answer(raw)
         self.recorder.answered(going, call, len(raw))
-        self.tell(call, going.answer, going.spent_s)
+        if self._ended or going.spent_s is None:
+            self.tell(call, going.answer, going.spent_s)
+            return True
+        try:
+            _all_of(map(ask, self._heard, repeat(going.spent_s)))
+        except Exception:
+            log.exception("the end of call %s could not be told to all", call.id)
         return True
 
     def tell(self, call: Call, answer: Any, spent_s: float | None) -> None:
         """Tell all who hear of the ends of calls; None for one that could not be recorded. Whoever breaks at that changes nothing."""
         try:
             if spent_s is not None:
-                for heard in self._heard:
-                    heard(spent_s)
+                _all_of(map(ask, self._heard, repeat(spent_s)))
             for ended in self._kept.ended if spent_s is None else self._ended:
                 ended(call, answer, spent_s)
         except Exception:
@@ -254,10 +226,6 @@ class Prepared:
             of.by_name.pop(self._name, None)
             kept.walked(of, self._name, tried)
 
-    def gone(self) -> None:
-        """A call is answered: nothing of it is left to do."""
-        self._kept.kernel.in_flight -= 1
-
     def promoted(self, going: Going) -> None:
         """The walk goes on with a call."""
         going.trail, going.rest = self.recorder.trail(going), self.policy.rest(going.came)
@@ -265,6 +233,10 @@ class Prepared:
         self._odd += 1
         if self._odd == _ODD:
             self.forget(_RESTS)
+
+
+_all_of = deque[object](maxlen=0).extend
+"""Goes through all, and keeps nothing."""
 
 
 def _stays(call: Call) -> None:

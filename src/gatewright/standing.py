@@ -10,13 +10,13 @@ Nothing has to be told of a change. What a word rests on is looked at with every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from gatewright.call import Call
+from gatewright.call import Back, Call, Outcome, Refusal
 
-__all__ = ["NOTHING", "Rest", "Standing", "Stands", "attribute"]
+__all__ = ["NOTHING", "Going", "Line", "Recorder", "Rest", "Standing", "Stands", "attribute"]
 
 Rest = tuple[Callable[[], object], object]
 """A question, and what it was answered when the word was given. The word holds as long as the answer is that very object."""
@@ -34,6 +34,8 @@ class Standing(NamedTuple):
     """Counts a call, or says that there is no room and counts nothing. Asked once all others have let it pass."""
     gives_back: Callable[[Call], object] | None = None
     """The call that was counted last was not made."""
+    sent: Callable[[Call], object] | None = None
+    """Is told of each call that was sent, before its server has it."""
     clear: Callable[[bytes], bool] | None = None
     """Of a filter: whether it would pass on a result of this JSON text as it is, and do nothing else."""
     notes: Callable[[Call], object] | None = None
@@ -58,3 +60,85 @@ class Stands(Protocol):
 def attribute(owner: object, name: str) -> Rest:
     """A word rests on this attribute, as it is now."""
     return partial(getattr, owner, name), getattr(owner, name)
+
+
+class Going(Protocol):
+    """A prepared call on its way (`mcp.server.straight_call.StraightCall`): to the kernel, to its server, and to the record."""
+
+    call: Call
+    ident: int
+    """Under which its server knows it."""
+    due: float
+    """When its time is over, in the loop's seconds."""
+    answer: Outcome | None
+    refusal: Refusal | None
+    slot: int
+    """Where its intent is noted."""
+    started: float
+    asked: tuple[str, int]
+    """The digest of its arguments, and how many bytes they have."""
+    spent_s: float | None
+    trail: Any
+    rest: Any
+    """What is left to do with it, once the walk goes on with it."""
+
+    @property
+    def policy(self) -> Any:
+        """By what it was judged."""
+
+    def came(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
+        """How it ends then. Raises only the cancellation of its task."""
+
+    def written(self, number: int) -> Callable[[], object] | None:
+        """Its end is in the trail (`turn_writes.Waiter`)."""
+
+    def failed(self, problem: Any) -> None:
+        """It could not be written."""
+
+
+class Recorder(Protocol):
+    """Writes the records of calls that are alike (`audit.prepared_trail`)."""
+
+    rests: tuple[Rest, ...]
+    leave: Callable[[int], None]
+    """The end of a call is in the trail: its intent in this slot is taken back."""
+
+    def begin(self, going: Going, call: Call) -> bool:
+        """Note the intent of one call; False where that cannot be done at once, and nothing was done."""
+
+    def undo(self, going: Going) -> None:
+        """The call was not sent after all, and goes another way: nothing of it was recorded."""
+
+    def answered(self, going: Going, call: Call, size: int) -> None:
+        """Hand over the end of a call whose answer has so many bytes; it is told once that is written, perhaps at once."""
+
+    def lost(self, going: Going) -> None:
+        """The end could not be written."""
+
+    def trail(self, going: Going) -> Any:
+        """The trail of a call that goes on as any other (`kernel.Trail`)."""
+
+
+class Line(Protocol):
+    """The way to a server, as it is now (`servers.straight_line`)."""
+
+    rests: tuple[Rest, ...]
+    most: int
+    """The longest result that can be passed on as it is."""
+
+    def send(self, going: Going, call: Call) -> bool:
+        """Put a call on its way; False where it was not."""
+
+    def is_plain(self, raw: bytes) -> bool:
+        """Whether a result is passed on as it is."""
+
+    def over(self, going: Going) -> None:
+        """The call was answered."""
+
+    def promote(self, going: Going, reply: Any) -> Any:
+        """From now on its answer, or this one, is awaited as those of other calls are."""
+
+    def came(
+        self, going: Going, exchange: Any, call: Call, back: Back
+    ) -> Coroutine[Any, Any, Outcome]:
+        """How a promoted call ends. Raises only the cancellation of its task."""

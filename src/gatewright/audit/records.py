@@ -162,8 +162,7 @@ class Stamps:
             self._begin_second(moment)
         self._moment = moment
         self._count = -1
-        digits = f"{moment:012x}"
-        self._before = f"{digits[:8]}-{digits[8:]}-7"
+        self._before = f"{moment >> 16:08x}-{moment & 0xFFFF:04x}-7"
         self._time = self._date + _MILLISECONDS[moment - self._begin]
 
     def _begin_second(self, moment: int) -> None:
