@@ -150,7 +150,7 @@ async def test_who_breaks_when_told_of_a_start_costs_no_call(
         await house.warm(client)
         _hears_of_starts(house, OPERATOR)
         await house.warm(client)
-        monkeypatch.setattr(_made(house), "_told", (breaks,))
+        monkeypatch.setattr(_made(house), "_tell_sent", breaks)
         assert await house.served(client, TELL, "so") == ("so", True)
         assert house.gateway.kernel.in_flight == 0
         client.close()

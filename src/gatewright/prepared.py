@@ -13,11 +13,10 @@ it where it stands, in a task.
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from operator import call as ask
-from operator import is_, length_hint
+from operator import length_hint
 from typing import Any, Literal, NamedTuple, Protocol
 from weakref import WeakValueDictionary, ref
 
@@ -25,7 +24,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Client
 from gatewright.call_policy import Policy
-from gatewright.standing import Going, Line, Recorder, Standing
+from gatewright.standing import Going, Line, Recorder, Standing, all_of, each_of, holding
 
 __all__ = ["KEPT", "Mode", "OfClient", "Prepared", "PreparedCalls"]
 
@@ -75,17 +74,17 @@ class Prepared:
     __slots__ = (
         *(
             "__weakref__",
-            "_clear",
             "_counting",
             "_ended",
-            "_fits",
+            "_fit",
             "_gives_back",
-            "_heard",
-            "_kept",
-            "_most",
+            "_hear",
+            "_holds",
+            "_is_clear",
         ),
-        *("_name", "_notes", "_odd", "_of", "_questions", "_takes", "_told", "_words"),
-        *("caller", "client", "facts", "kernel", "like", "line", "number", "policy", "recorder"),
+        *("_kept", "_most", "_name", "_note", "_odd", "_of", "_takes", "_tell_sent"),
+        *("caller", "clear", "client", "facts", "fits", "kernel", "like", "line", "number"),
+        *("policy", "recorder", "rests"),
     )
 
     def __init__(self, kept: PreparedCalls, of: OfClient, call: Call, word: _Word) -> None:
@@ -100,40 +99,49 @@ class Prepared:
         self.like = replace(call, id="", trace_id="", request=b"", size=0, **none)
         self.number = self._odd = 0
         said, line = word.standing, word.line
-        rests = [*(rest for one in said for rest in one.rests), *line.rests, *word.recorder.rests]
-        self._questions = tuple(question for question, _ in rests)
-        self._words = tuple(answer for _, answer in rests)
-        self._fits = tuple(one.fits for one in said if one.fits is not None)
+        self.rests = (
+            *(rest for one in said for rest in one.rests),
+            *line.rests,
+            *word.recorder.rests,
+        )
+        self.fits = tuple(one.fits for one in said if one.fits is not None)
         counting = [one for one in said if one.takes is not None]
         self._takes = tuple(one.takes for one in counting if one.takes is not None)
         self._gives_back = tuple(one.gives_back or _stays for one in counting)
         self._counting = bool(self._takes) or kept.compare is not None
-        self._told = tuple(one.sent for one in said if one.sent is not None)
-        self._clear = (line.is_plain, *(one.clear for one in said if one.clear is not None))
+        told = [one.sent for one in said if one.sent is not None]
+        self._tell_sent = each_of(told) if told else None
+        self.clear = (line.is_plain, *(one.clear for one in said if one.clear is not None))
         self._most = min((line.most, *(one.most for one in said)))
-        self._notes = tuple(one.notes for one in said if one.notes is not None)
+        notes = [one.notes for one in said if one.notes is not None]
+        self._note = each_of(notes) if notes else None
         short = dict(kept.answered)
-        self._heard = tuple(short[one](call) for one in kept.ended if one in short)
+        self._hear = each_of([short[one](call) for one in kept.ended if one in short])
         self._ended = tuple(one for one in kept.ended if one not in short)
 
-    # Questions are asked, and their answers compared, without a step in Python for each.
+        self.compose()
+
+    def compose(self) -> None:
+        """Make one question each of all `rests`, of what is asked of a call (`fits`), and of its result (`clear`)."""
+        self._holds, self._fit = holding(self.rests), all_of(self.fits)
+        self._is_clear = all_of(self.clear)
 
     def holds(self) -> bool:
         """Whether everything is what it was."""
-        return all(map(is_, map(ask, self._questions), self._words))
+        return self._holds()
 
     def is_plain(self, raw: bytes) -> bool:
         """Whether this result travels back as it is."""
-        return len(raw) <= self._most and all(map(ask, self._clear, repeat(raw)))
+        return len(raw) <= self._most and self._is_clear(raw)
 
     def begin(self, going: Going) -> bool:
         """Send a call; False where it has to take the walk, and then nothing was done."""
         kept, call = self._kept, going.call
-        if not all(map(is_, map(ask, self._questions), self._words)):
+        if not self._holds():
             self.forget()
             return False
         try:
-            if not all(map(ask, self._fits, repeat(call))):
+            if not self._fit(call):
                 return False
         except Exception:  # noqa: BLE001 - the walk finds it, and says it
             return False
@@ -151,8 +159,8 @@ class Prepared:
         kept.forwarded.add(going)
         kept.served += 1
         self.kernel.in_flight += 1
-        if self._told:
-            self._tell_sent(call)
+        if self._tell_sent is not None:
+            self._told(self._tell_sent, call)
         return True
 
     def _counted(self, call: Call) -> bool:
@@ -169,9 +177,9 @@ class Prepared:
             self.recorder.undo(going)
         return self._not_counted(going.call, 0)
 
-    def _tell_sent(self, call: Call) -> None:
+    def _told(self, tell: Callable[[Call], object], call: Call) -> None:
         try:
-            _all_of(map(ask, self._told, repeat(call)))
+            tell(call)
         except Exception:  # it was sent, and nobody is to send it again
             log.exception("that call %s was sent could not be told to all", call.id)
 
@@ -186,10 +194,10 @@ class Prepared:
         with the call, and then nothing was done."""
         call = going.call
         try:
-            if len(raw) > self._most or not all(map(ask, self._clear, repeat(raw))):
+            if len(raw) > self._most or not self._is_clear(raw):
                 return False
-            for notes in self._notes:
-                notes(call)
+            if self._note is not None:
+                self._note(call)
         except Exception:  # whatever it is, the filter breaks once more, and then its call ends
             log.exception("whether the answer to call %s is plain cannot be told", call.id)
             return False
@@ -203,7 +211,7 @@ class Prepared:
             self.tell(call, going.answer, going.spent_s)
             return True
         try:
-            _all_of(map(ask, self._heard, repeat(going.spent_s)))
+            self._hear(going.spent_s)
         except Exception:
             log.exception("the end of call %s could not be told to all", call.id)
         return True
@@ -212,7 +220,7 @@ class Prepared:
         """Tell all who hear of the ends of calls; None for one that could not be recorded. Whoever breaks at that changes nothing."""
         try:
             if spent_s is not None:
-                _all_of(map(ask, self._heard, repeat(spent_s)))
+                self._hear(spent_s)
             for ended in self._kept.ended if spent_s is None else self._ended:
                 ended(call, answer, spent_s)
         except Exception:
@@ -233,10 +241,6 @@ class Prepared:
         self._odd += 1
         if self._odd == _ODD:
             self.forget(_RESTS)
-
-
-_all_of = deque[object](maxlen=0).extend
-"""Goes through all, and keeps nothing."""
 
 
 def _stays(call: Call) -> None:

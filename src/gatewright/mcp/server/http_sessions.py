@@ -23,7 +23,7 @@ from gatewright.mcp.server.server_context import ServerContext, Standing
 from gatewright.mcp.wire.versions import revision
 from gatewright.transport.timers import Overdue
 
-__all__ = ["HttpSession", "Sessions"]
+__all__ = ["IDLE_S", "HttpSession", "Sessions"]
 
 IDLE_S = 3600.0
 """A session that nobody used for so long is over."""
@@ -57,14 +57,6 @@ class HttpSession:
             return False
         self.primed = primed = revision(client.revision).primed
         return primed
-
-    def is_known(self, profile: str, now: float) -> bool:
-        """Whether nothing is to be looked at (`Sessions.find`) but who asks: it has shaken hands in this profile, and is not idle for too long."""
-        return (
-            self.primed is not None
-            and self.peer.profile == profile
-            and now - self.standing.used <= IDLE_S
-        )
 
     def is_over(self, now: float) -> bool:
         """Whether nobody used it for too long, uses it now or listens to it. `now` is monotonic seconds."""

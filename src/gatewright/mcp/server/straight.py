@@ -19,7 +19,7 @@ from gatewright.call import Client
 from gatewright.mcp.protocol.introduction import Introduction
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Whole
-from gatewright.mcp.server.http_sessions import Sessions
+from gatewright.mcp.server.http_sessions import IDLE_S, Sessions
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import ServerContext
@@ -105,7 +105,12 @@ class StraightWay:
         client: Client | None
         if introduction is None:
             session = self._by_id.get(said.session or "")
-            if session is None or not session.is_known(profile, now):
+            if (
+                session is None
+                or session.primed is None
+                or session.peer.profile != profile
+                or now - session.standing.used > IDLE_S
+            ):  # nothing is to be looked at then (`Sessions.find`) but who asks
                 return None
             client = session.peer.conversation.client
         else:  # before the first call that its head names nothing is known of it
