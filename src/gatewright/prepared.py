@@ -14,9 +14,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from itertools import repeat
-from operator import call as ask
-from operator import length_hint
 from typing import Any, Literal, NamedTuple, Protocol
 from weakref import WeakValueDictionary, ref
 
@@ -42,7 +39,7 @@ _NAMES = 128
 _PLAIN = frozenset(("name", "arguments"))
 
 Mode = Literal["off", "on", "shadowed"]
-"""`shadowed`: what would be done is compared with what the walk does (`prepared_shadow`)."""
+"""`shadowed`, in tests: what would be done is compared with what the walk does (`PreparedCalls.watch`)."""
 
 
 class _Word(NamedTuple):
@@ -165,17 +162,19 @@ class Prepared:
 
     def _counted(self, call: Call) -> bool:
         """Whether there is room for a call, which is counted then; none where it is only compared."""
-        compare, counting = self._kept.compare, iter(self._takes)
+        compare = self._kept.compare
         if compare is not None:
             compare(self, call)
             return False
-        room = all(map(ask, counting, repeat(call)))
-        return room or self._not_counted(call, length_hint(counting) + 1)
+        for counted, takes in enumerate(self._takes):
+            if not takes(call):
+                return self._not_counted(call, counted)
+        return True
 
     def _taken_back(self, going: Going, noted: bool) -> bool:
         if noted:
             self.recorder.undo(going)
-        return self._not_counted(going.call, 0)
+        return self._not_counted(going.call, len(self._gives_back))
 
     def _told(self, tell: Callable[[Call], object], call: Call) -> None:
         try:
@@ -183,9 +182,9 @@ class Prepared:
         except Exception:  # it was sent, and nobody is to send it again
             log.exception("that call %s was sent could not be told to all", call.id)
 
-    def _not_counted(self, call: Call, left: int) -> bool:
-        """All but the last so many of those who count have counted it."""
-        for gives_back in self._gives_back[: len(self._gives_back) - left]:
+    def _not_counted(self, call: Call, counted: int) -> bool:
+        """The first so many of those who count have counted it."""
+        for gives_back in self._gives_back[:counted]:
             gives_back(call)
         return False
 
@@ -262,6 +261,8 @@ class PreparedCalls:
     """Those of one kernel."""
 
     mode: Mode = "on"
+    watch: Callable[[PreparedCalls], Any] | None = None
+    """Of tests: makes what looks on at a kernel's calls, if anything, and compares (`compare`)."""
     after = 2
     """After how many calls of a kind the next is taken for one of many."""
 
