@@ -35,14 +35,15 @@ def test_a_gate_that_has_a_word_is_known_by_that() -> None:
 
 def test_all_that_is_rested_on_is_asked_at_once_and_each_counts() -> None:
     owner = SimpleNamespace(one=[], other=7, third="x")
-    found = {"a": []}
+    found: dict[str, list[int]] = {"a": []}
     rests = (
         attribute(owner, "one"),
         (partial(found.get, "a"), found["a"]),
         attribute(owner, "other"),
         (lambda: owner.third, "x"),
     )
-    for change in ({"one": []}, {"other": 8}, {"third": "y"}):
+    changes: tuple[dict[str, Any], ...] = ({"one": []}, {"other": 8}, {"third": "y"})
+    for change in changes:
         holds = holding(rests)
         assert holds()
         before = {name: getattr(owner, name) for name in change}
