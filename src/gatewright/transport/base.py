@@ -30,6 +30,7 @@ __all__ = [
     "Pace",
     "Pipe",
     "Receiver",
+    "send_soon",
 ]
 
 KIB = 1024

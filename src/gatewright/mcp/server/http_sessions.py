@@ -44,11 +44,10 @@ class HttpSession:
         self.peer = peer
         self.streams = streams
         self.standing = standing
-
-    prepared: Any = None
-    """What is prepared of its client's calls (`prepared.OfClient`)."""
-    primed: bool | None = None
-    """Whether event streams open with an id; None before the handshake, which says so for good."""
+        self.prepared: Any = None
+        """What is prepared of its client's calls (`prepared.OfClient`)."""
+        self.primed: bool | None = None
+        """Whether event streams open with an id; None before the handshake, which says so for good."""
 
     def is_primed(self) -> bool:
         """The same, and never None."""

@@ -74,33 +74,27 @@ class StraightCall:
     """One such call, in every place where an ordinary one is known: to its session (`server_context.Running`), to the kernel, to the
     connection of its server (`pending_requests.PendingRequest`), and to the record (`prepared_trail.Told`)."""
 
-    # On the class, since most calls are answered and nothing else ever happens to them.
-    done = False
-    """Its answer has come, or it is an ordinary call by now."""
+    # On the class what stays as it is in most calls, which are answered, and nothing else ever happens to them. What is another in each
+    # stands in the object alone: an attribute that is in both is looked up the slow way.
     refusal: Refusal | None = None
     """Why it is to end."""
-    since = 0.0
-    """When it came, by the clock of the endpoint."""
     task: Any = True  # of the kernel's: it can be ended
     sent = True
-    ident = 0
-    due = 0.0
     trail: Any = None
     rest: Any = None
     exchange: Any = None
     became: weakref.ref[Any] | None = None
     """What the kernel knows it as, once it is an ordinary call."""
-    slot, started = 0, 0.0
-    spent_s: float | None = None
-    asked = "", 0
-    answer: Outcome | None = None
-    """What its caller sees once that is recorded, or cannot be."""
-    _ready = False
-    """Whether all who hear of its end have: else its record was written before that."""
-    _is_recorded = False
     _served: ServedRequest | None = None
     """As which it goes on; None while it is no ordinary call."""
     _reply: HttpReply | None = None
+
+    due: float
+    slot: int
+    started: float
+    asked: tuple[str, int]
+    since: float
+    """When it came, by the clock of the endpoint."""
 
     def __init__(
         self,
@@ -118,6 +112,14 @@ class StraightCall:
         self.whole = whole
         self.session = session
         self._said = said
+        self.ident = 0
+        self.done = False
+        """Its answer has come, or it is an ordinary call by now."""
+        self.spent_s: float | None = None
+        self.answer: Outcome | None = None
+        """What its caller sees once that is recorded, or cannot be."""
+        self._ready = self._is_recorded = False
+        """Whether all who hear of its end have, and whether that is in the trail."""
 
     # -- for the connection of its server
 
