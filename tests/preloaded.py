@@ -23,7 +23,9 @@ _BY_NAME = (
 def switch() -> None:
     """Prepared calls as the environment says: off, on from the first call of a kind on, or shadowed (`prepared_shadow`)."""
     from gatewright.prepared import PreparedCalls  # noqa: PLC0415
+    from tests import prepared_shadow  # noqa: PLC0415
 
+    assert prepared_shadow.__name__  # which makes itself known
     found = os.environ.get("PREPARED_CALLS", "")
     if found:
         PreparedCalls.mode, PreparedCalls.after = cast("Mode", found), 1

@@ -14,7 +14,7 @@ from gatewright.prepared import Prepared
 
 __all__ = ["blind", "names_of", "pytest_configure"]
 
-_ASKED = "_fits", "_clear"
+_ASKED = "fits", "clear"
 """Of a prepared call: questions about a call, and about its result."""
 
 
@@ -30,7 +30,8 @@ def name_of(question: Callable[..., object]) -> str:
 
 def names_of(prepared: Prepared) -> list[str]:
     """All that a prepared call is asked before it is sent, and its result before it leaves."""
-    every = [*prepared._questions, *(one for each in _ASKED for one in getattr(prepared, each))]
+    rests = (question for question, _ in prepared.rests)
+    every = [*rests, *(one for each in _ASKED for one in getattr(prepared, each))]
     return sorted({name_of(one) for one in every})
 
 
@@ -41,16 +42,11 @@ def blind(name: str) -> Iterator[None]:
 
     def without(self: Any, *words: Any) -> None:
         made(self, *words)
-        kept = [
-            (question, word)
-            for question, word in zip(self._questions, self._words, strict=True)
-            if name_of(question) != name
-        ]
-        self._questions = tuple(question for question, _ in kept)
-        self._words = tuple(word for _, word in kept)
+        self.rests = tuple(rest for rest in self.rests if name_of(rest[0]) != name)
         for each in _ASKED:
             asked = getattr(self, each)
             setattr(self, each, tuple(one for one in asked if name_of(one) != name))
+        self.compose()
 
     with mock.patch.object(Prepared, "__init__", without):
         yield

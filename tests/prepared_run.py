@@ -9,8 +9,8 @@ from unittest import mock
 import pytest
 
 from gatewright.prepared import PreparedCalls
-from gatewright.prepared_shadow import Shadow
 from tests.preloaded import switch
+from tests.prepared_shadow import Shadow
 
 __all__ = ["PreparedRun"]
 

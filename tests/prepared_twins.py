@@ -20,6 +20,7 @@ from gatewright.mcp.wire.headers_and_meta import (
 )
 from gatewright.patterns import Pattern
 from gatewright.prepared import Mode, PreparedCalls
+from tests import prepared_shadow  # noqa: F401 - makes itself known to whoever is shadowed
 from tests.prepared_house import PreparedHouse, RawClient, prepared_house, told
 
 __all__ = ["CALLERS", "MODERN", "Caller", "Clock", "Gateway", "Heard", "Twins", "full", "twins"]

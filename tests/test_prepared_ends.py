@@ -141,7 +141,7 @@ async def test_an_end_that_breaks_is_answered_all_the_same(tmp_path: Path, broke
         if broken == "recorder":
             made.recorder.answered = breaks
         else:
-            made._heard = (breaks,)
+            made._hear = breaks
         async with asyncio.timeout(5):
             said = await client.text(TELL, "so")
         assert said == ("audit_unavailable" if broken == "recorder" else "so")

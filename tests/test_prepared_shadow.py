@@ -19,6 +19,7 @@ TELL = "obedient__tell"
 
 @pytest.fixture(autouse=True)
 def _shadowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert PreparedCalls.watch is not None
     monkeypatch.setattr(PreparedCalls, "mode", "shadowed")
 
 

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from benchmarks.standing import BLIND
-from gatewright.events.channels import STARTED
+from gatewright.call import ANONYMOUS, Call, Caller
+from gatewright.events.methods import EventMethods
+from gatewright.events.subscriptions import Subscription
 from gatewright.prepared import Prepared
+from tests.gate_parts import a_call
 from tests.prepared_blind import blind, names_of
 from tests.prepared_house import PreparedHouse, prepared_house
 
 TELL = "obedient__tell"
+OPERATOR = Caller("op", "operator")
 EVERYTHING: dict[str, Any] = {
     "redaction": {"terms": ["Nightjar"]},
     "of_tools": {"tell": {"validator": "paths", "validator_args": ["/text"]}},
@@ -67,13 +71,25 @@ def _has_a_connection_that_leaves(house: PreparedHouse) -> None:
     line._link.open = False
 
 
+def _events(house: PreparedHouse) -> EventMethods:
+    hooks = (
+        getattr(hook, "__self__", None)
+        for one in house.gateway._around
+        for hook in one.hooks.stands
+    )
+    return next(one for one in hooks if isinstance(one, EventMethods))
+
+
 def _is_listened_to(house: PreparedHouse) -> None:
     """Somebody wants to hear of calls that start."""
-    for around in house.gateway._around:
-        for hook in around.hooks.stands:
-            every = getattr(getattr(hook, "__self__", None), "every", None)
-            if every is not None:
-                every._matching[STARTED] = [object()]
+    _hears_of_starts(house, OPERATOR)
+
+
+def _hears_of_starts(house: PreparedHouse, caller: Caller, session: str = "its") -> Subscription:
+    every = _events(house).every
+    made = every.begin(a_call(caller=caller, session=session), ("tool.started",), None, 0)
+    every.accept(made, ("tool.started",))
+    return made
 
 
 CHANGES: dict[str, Callable[[PreparedHouse], object]] = {
@@ -84,7 +100,7 @@ CHANGES: dict[str, Callable[[PreparedHouse], object]] = {
     "SessionAffinity._closed": _takes_no_more,
     "Reconnector.link": _has_another_connection,
     "PipeLink.open": _has_a_connection_that_leaves,
-    "EventMethods.stands": _is_listened_to,
+    "EventMethods.tells_starts": _is_listened_to,
 }
 
 
@@ -100,6 +116,43 @@ async def test_what_a_prepared_call_is_sent_by_is_looked_at_with_each(
         assert made.holds()
         CHANGES[name](house)
         assert not made.holds()
+        client.close()
+
+
+async def test_a_call_that_somebody_wants_to_hear_of_is_a_prepared_one(tmp_path: Path) -> None:
+    """MGP-13.5-1. It is told once, and its caller's neighbour hears nothing of it; when nobody listens any more, nothing is told."""
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        operator = _hears_of_starts(house, OPERATOR)
+        mine = _hears_of_starts(house, ANONYMOUS, client.session)
+        other = _hears_of_starts(house, ANONYMOUS)
+        await house.warm(client)
+        heard = operator.sequence
+        for at in range(3):
+            assert await house.served(client, TELL, f"so {at}") == (f"so {at}", True)
+        assert (operator.sequence, mine.sequence, other.sequence) == (heard + 3, heard + 3, 0)
+        for one in (operator, mine, other):
+            _events(house).every.end(one)
+        await house.warm(client)
+        assert operator.sequence == heard + 3
+        client.close()
+
+
+async def test_who_breaks_when_told_of_a_start_costs_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(call: Call) -> None:
+        raise RuntimeError("so")
+
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        _hears_of_starts(house, OPERATOR)
+        await house.warm(client)
+        monkeypatch.setattr(_made(house), "_tell_sent", breaks)
+        assert await house.served(client, TELL, "so") == ("so", True)
+        assert house.gateway.kernel.in_flight == 0
         client.close()
 
 

@@ -28,11 +28,10 @@ from gatewright.call_policy import OUTCOMES, UNCLEANED, Dispatch, Judge, Policy,
 from gatewright.gate_waits import GateWaits, Present
 from gatewright.kernel_ends import after, broken, settled, unrecorded, unsettled
 from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
-from gatewright.prepared import PreparedCalls, Recorder
-from gatewright.prepared_shadow import Shadow
+from gatewright.prepared import PreparedCalls
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
-from gatewright.standing import Standing
+from gatewright.standing import Recorder, Standing
 from gatewright.transport.slices import begun
 
 __all__ = ["Answered", "Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
@@ -180,10 +179,9 @@ class Kernel:
         self._audit = audit
         self._forwarded: set[_Running] = set()
         self.prepared = PreparedCalls(self, self._forwarded, self._recorder, hooks)
-        self.shadow: Shadow | None = None
-        """What compares prepared calls with walked ones, where that is wanted."""
-        if self.prepared.mode == "shadowed":
-            self.shadow = Shadow(self.prepared)
+        self.shadow = None if PreparedCalls.watch is None else PreparedCalls.watch(self.prepared)
+        """What compares prepared calls with walked ones, where tests want that."""
+        if self.shadow is not None:
             hooks = Hooks.of(hooks, Hooks(ended=(self.shadow.ended,)))
         self._hooks = hooks
         self._policy = self._made(gates, dispatch, filters)
@@ -205,7 +203,8 @@ class Kernel:
             dispatch = sent(dispatch)
         policy = Policy(gates, dispatch, filters)
         policy.way = way
-        return policy if self.shadow is None else self.shadow.around(policy)
+        seen: Policy = policy if self.shadow is None else self.shadow.around(policy)
+        return seen
 
     def _recorder(self, call: Call) -> Recorder | None:
         recorder = getattr(self._audit, "recorder", None)

@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from itertools import repeat
-from operator import call as ask
-from operator import is_, length_hint
 from typing import Any, Literal, NamedTuple, Protocol
 from weakref import WeakValueDictionary, ref
 
-from gatewright.call import Answer, Back, Call, Client, Outcome, Refusal
-from gatewright.call_policy import Policy
-from gatewright.standing import Rest, Standing
+from msgspec.structs import replace
 
-__all__ = ["KEPT", "Going", "Line", "Mode", "OfClient", "Prepared", "PreparedCalls", "Recorder"]
+from gatewright.call import Answer, Call, Client
+from gatewright.call_policy import Policy
+from gatewright.standing import Going, Line, Recorder, Standing, all_of, each_of, holding
+
+__all__ = ["KEPT", "Mode", "OfClient", "Prepared", "PreparedCalls"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -40,66 +39,7 @@ _NAMES = 128
 _PLAIN = frozenset(("name", "arguments"))
 
 Mode = Literal["off", "on", "shadowed"]
-"""`shadowed`: what would be done is compared with what the walk does (`prepared_shadow`)."""
-
-
-class Going(Protocol):
-    """A prepared call on its way (`mcp.server.straight_call.StraightCall`)."""
-
-    call: Call
-    trail: Any
-    answer: Outcome | None
-    spent_s: float | None
-    refusal: Refusal | None
-    ident: int
-    """Under which its server knows it."""
-    due: float
-    """When its time is over, in the loop's seconds."""
-
-    rest: Any
-    """What is left to do with it, once the walk goes on with it."""
-
-    @property
-    def policy(self) -> Policy:
-        """By what it was judged."""
-
-    async def came(self, call: Call, back: Back) -> Outcome:
-        """How it ends then. Raises only the cancellation of its task."""
-
-
-class Recorder(Protocol):
-    """Writes the records of calls that are alike."""
-
-    rests: tuple[Rest, ...]
-
-    def begin(self, going: Any, call: Call) -> bool:
-        """Note the intent of one call; False where that cannot be done at once, and nothing was done."""
-
-    def undo(self, going: Any) -> None:
-        """The call was not sent after all, and goes another way."""
-
-    def answered(self, going: Any, call: Call, size: int) -> None:
-        """Hand over the end of a call whose answer has so many bytes; it is told once that is written, perhaps at once."""
-
-    def trail(self, going: Any) -> Any:
-        """The trail of a call that goes on as any other (`kernel.Trail`)."""
-
-
-class Line(Protocol):
-    """The way to a server, as it is now."""
-
-    rests: tuple[Rest, ...]
-    most: int
-    """The longest result that can be passed on as it is."""
-
-    def send(self, going: Any, call: Call) -> bool:
-        """Put a call on its way; False where it was not."""
-
-    def is_plain(self, raw: bytes) -> bool:
-        """Whether a result is passed on as it is."""
-
-    def over(self, going: Any) -> None:
-        """The call was answered."""
+"""`shadowed`, in tests: what would be done is compared with what the walk does (`PreparedCalls.watch`)."""
 
 
 class _Word(NamedTuple):
@@ -129,88 +69,122 @@ class Prepared:
     """See the module's text."""
 
     __slots__ = (
-        *("__weakref__", "_clear", "_ended", "_fits", "_gives_back", "_heard", "_kept", "_most"),
-        *("_name", "_notes", "_odd", "_of", "_questions", "_takes", "_words"),
-        *("caller", "client", "facts", "line", "number", "policy", "recorder", "target", "tool"),
+        *(
+            "__weakref__",
+            "_counting",
+            "_ended",
+            "_fit",
+            "_gives_back",
+            "_hear",
+            "_holds",
+            "_is_clear",
+        ),
+        *("_kept", "_most", "_name", "_note", "_odd", "_of", "_takes", "_tell_sent"),
+        *("caller", "clear", "client", "facts", "fits", "kernel", "like", "line", "number"),
+        *("policy", "recorder", "rests"),
     )
 
     def __init__(self, kept: PreparedCalls, of: OfClient, call: Call, word: _Word) -> None:
         """`call` is one of those that it is for."""
         self._kept, self._of, self._name = kept, ref(of), call.name
+        self.kernel = kept.kernel
         self.policy, self.line, self.recorder = word.policy, word.line, word.recorder
         self.caller, self.client = call.caller, call.client
-        self.tool, self.target = call.tool, call.target
         self.facts = dict(word.facts)
+        # Of a call only what all of them have: that of one may hold a secret.
+        none: dict[str, Any] = {"credential": None, "params": {}, "facts": {}}
+        self.like = replace(call, id="", trace_id="", request=b"", size=0, **none)
         self.number = self._odd = 0
         said, line = word.standing, word.line
-        rests = [*(rest for one in said for rest in one.rests), *line.rests, *word.recorder.rests]
-        self._questions = tuple(question for question, _ in rests)
-        self._words = tuple(answer for _, answer in rests)
-        self._fits = tuple(one.fits for one in said if one.fits is not None)
+        self.rests = (
+            *(rest for one in said for rest in one.rests),
+            *line.rests,
+            *word.recorder.rests,
+        )
+        self.fits = tuple(one.fits for one in said if one.fits is not None)
         counting = [one for one in said if one.takes is not None]
         self._takes = tuple(one.takes for one in counting if one.takes is not None)
         self._gives_back = tuple(one.gives_back or _stays for one in counting)
-        self._clear = (line.is_plain, *(one.clear for one in said if one.clear is not None))
+        self._counting = bool(self._takes) or kept.compare is not None
+        told = [one.sent for one in said if one.sent is not None]
+        self._tell_sent = each_of(told) if told else None
+        self.clear = (line.is_plain, *(one.clear for one in said if one.clear is not None))
         self._most = min((line.most, *(one.most for one in said)))
-        self._notes = tuple(one.notes for one in said if one.notes is not None)
+        notes = [one.notes for one in said if one.notes is not None]
+        self._note = each_of(notes) if notes else None
         short = dict(kept.answered)
-        self._heard = tuple(short[one](call) for one in kept.ended if one in short)
+        self._hear = each_of([short[one](call) for one in kept.ended if one in short])
         self._ended = tuple(one for one in kept.ended if one not in short)
 
-    # Questions are asked, and their answers compared, without a step in Python for each.
+        self.compose()
+
+    def compose(self) -> None:
+        """Make one question each of all `rests`, of what is asked of a call (`fits`), and of its result (`clear`)."""
+        self._holds, self._fit = holding(self.rests), all_of(self.fits)
+        self._is_clear = all_of(self.clear)
 
     def holds(self) -> bool:
         """Whether everything is what it was."""
-        return all(map(is_, map(ask, self._questions), self._words))
+        return self._holds()
 
     def is_plain(self, raw: bytes) -> bool:
         """Whether this result travels back as it is."""
-        return len(raw) <= self._most and all(map(ask, self._clear, repeat(raw)))
+        return len(raw) <= self._most and self._is_clear(raw)
 
     def begin(self, going: Going) -> bool:
         """Send a call; False where it has to take the walk, and then nothing was done."""
         kept, call = self._kept, going.call
-        if not all(map(is_, map(ask, self._questions), self._words)):
+        if not self._holds():
             self.forget()
             return False
         try:
-            if not all(map(ask, self._fits, repeat(call))):
+            if not self._fit(call):
                 return False
         except Exception:  # noqa: BLE001 - the walk finds it, and says it
             return False
-        if kept.compare is not None:
-            kept.compare(self, call)
+        if self._counting and not self._counted(call):
             return False
-        counting = iter(self._takes)
-        if not all(map(ask, counting, repeat(call))):
-            return self._not_sent(call, length_hint(counting) + 1)
-        if not self._sent(going, call):
-            return self._not_sent(call, 0)
+        noted = sent = False
+        try:
+            noted = self.recorder.begin(going, call)
+            sent = noted and self.line.send(going, call)
+        except Exception:  # it was sent where its server knows it; else the walk finds it once more
+            log.exception("call %s could not be noted and sent at once", call.id)
+            sent = going.ident > 0
+        if not sent:
+            return self._taken_back(going, noted)
         kept.forwarded.add(going)
         kept.served += 1
-        kept.kernel.in_flight += 1
+        self.kernel.in_flight += 1
+        if self._tell_sent is not None:
+            self._told(self._tell_sent, call)
         return True
 
-    def _sent(self, going: Going, call: Call) -> bool:
-        try:
-            if not self.recorder.begin(going, call):
-                return False
-        except Exception:  # the walk finds it once more, and ends the call
-            log.exception("the intent of call %s could not be noted", call.id)
+    def _counted(self, call: Call) -> bool:
+        """Whether there is room for a call, which is counted then; none where it is only compared."""
+        compare = self._kept.compare
+        if compare is not None:
+            compare(self, call)
             return False
-        try:
-            if self.line.send(going, call):
-                return True
-        except Exception:  # it was sent where its server knows it
-            log.exception("call %s could not be sent at once", call.id)
-            if going.ident:
-                return True
-        self.recorder.undo(going)
-        return False
+        for counted, takes in enumerate(self._takes):
+            if not takes(call):
+                return self._not_counted(call, counted)
+        return True
 
-    def _not_sent(self, call: Call, left: int) -> bool:
-        """All but the last so many of those who count have counted it."""
-        for gives_back in self._gives_back[: len(self._gives_back) - left]:
+    def _taken_back(self, going: Going, noted: bool) -> bool:
+        if noted:
+            self.recorder.undo(going)
+        return self._not_counted(going.call, len(self._gives_back))
+
+    def _told(self, tell: Callable[[Call], object], call: Call) -> None:
+        try:
+            tell(call)
+        except Exception:  # it was sent, and nobody is to send it again
+            log.exception("that call %s was sent could not be told to all", call.id)
+
+    def _not_counted(self, call: Call, counted: int) -> bool:
+        """The first so many of those who count have counted it."""
+        for gives_back in self._gives_back[:counted]:
             gives_back(call)
         return False
 
@@ -219,10 +193,10 @@ class Prepared:
         with the call, and then nothing was done."""
         call = going.call
         try:
-            if len(raw) > self._most or not all(map(ask, self._clear, repeat(raw))):
+            if len(raw) > self._most or not self._is_clear(raw):
                 return False
-            for notes in self._notes:
-                notes(call)
+            if self._note is not None:
+                self._note(call)
         except Exception:  # whatever it is, the filter breaks once more, and then its call ends
             log.exception("whether the answer to call %s is plain cannot be told", call.id)
             return False
@@ -232,15 +206,20 @@ class Prepared:
         self._kept.forwarded.discard(going)
         going.answer = Answer(raw)
         self.recorder.answered(going, call, len(raw))
-        self.tell(call, going.answer, going.spent_s)
+        if self._ended or going.spent_s is None:
+            self.tell(call, going.answer, going.spent_s)
+            return True
+        try:
+            self._hear(going.spent_s)
+        except Exception:
+            log.exception("the end of call %s could not be told to all", call.id)
         return True
 
     def tell(self, call: Call, answer: Any, spent_s: float | None) -> None:
         """Tell all who hear of the ends of calls; None for one that could not be recorded. Whoever breaks at that changes nothing."""
         try:
             if spent_s is not None:
-                for heard in self._heard:
-                    heard(spent_s)
+                self._hear(spent_s)
             for ended in self._kept.ended if spent_s is None else self._ended:
                 ended(call, answer, spent_s)
         except Exception:
@@ -253,10 +232,6 @@ class Prepared:
         if of is not None:
             of.by_name.pop(self._name, None)
             kept.walked(of, self._name, tried)
-
-    def gone(self) -> None:
-        """A call is answered: nothing of it is left to do."""
-        self._kept.kernel.in_flight -= 1
 
     def promoted(self, going: Going) -> None:
         """The walk goes on with a call."""
@@ -286,6 +261,8 @@ class PreparedCalls:
     """Those of one kernel."""
 
     mode: Mode = "on"
+    watch: Callable[[PreparedCalls], Any] | None = None
+    """Of tests: makes what looks on at a kernel's calls, if anything, and compares (`compare`)."""
     after = 2
     """After how many calls of a kind the next is taken for one of many."""
 

@@ -113,6 +113,7 @@ ALLOWED = {
     "mcp/wire/foreign_json.py": "the one that counts",
     "mcp/wire/json_bounds.py": "counts what was estimated before, without a decimal",
     "mcp/wire/jsonrpc.py": _FIELDS,
+    "mcp/wire/plain_call.py": _FIELDS,
     "mcp/wire/plain_chunk.py": "fields of a frame of a KiB at most",
     "mcpx/envelope.py": _FIELDS,
 }

@@ -287,3 +287,21 @@ def test_a_number_beyond_every_decimal_is_larger_or_smaller_than_all_others(
     assert (None if found is None else found.rule) == rule
     assert [one.rule for one in compiled.violations(value, 9)] == ([rule] if rule else [])
     compile_schema({"maximum": value, "enum": [value]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"path":"x","limit":3}',
+        b'{"path":"x","limit":3.0}',
+        b'{"path":"x","limit":3.50}',
+        b'{"path":"x","limit":10000000000000000000000000000000}',
+        b'{"path":""}',
+        b'{"path":"x","Path":"y"}',
+        b"{}",
+    ],
+)
+@pytest.mark.parametrize("schema", [OBJECT, {**OBJECT, "additionalProperties": True}, True])
+def test_arguments_are_accepted_where_there_is_no_objection(schema: Any, text: bytes) -> None:
+    compiled, arguments = compile_schema(schema), decode(text)
+    assert compiled.accepts(arguments) is (compiled.objection(arguments) is None)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from gatewright.transport.base import FROM_CLIENTS, FROM_SERVERS, SLICE_S, Closed, Limits
+from gatewright.transport.base import FROM_CLIENTS, FROM_SERVERS, SLICE_S, Closed, Limits, send_soon
 
 MIB = 1 << 20
 
@@ -28,3 +30,20 @@ def test_many_small_messages_of_a_server_are_one_turn_and_what_they_cost_is_boun
     """A thousand streams are as many messages as everything else together; `SLICE_S` is what nobody waits longer for."""
     assert FROM_SERVERS.turn_messages == 8 * FROM_CLIENTS.turn_messages
     assert SLICE_S <= 0.001
+
+
+class _Pipe:
+    waiting = 4
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+
+    def send(self, message: bytes) -> None:
+        self.sent.append(message)
+
+
+def test_a_message_for_soon_is_not_sent_behind_more_than_that() -> None:
+    pipe: Any = _Pipe()
+    assert not send_soon(pipe, b"123", 7)
+    assert send_soon(pipe, b"12", 7)
+    assert pipe.sent == [b"12"]

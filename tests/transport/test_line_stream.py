@@ -344,3 +344,19 @@ async def test_many_small_messages_of_one_turn_make_a_peer_slow_that_reads_none(
     sink.stuck = 300  # all of it
     await within(slow.wait())
     outbox.stop()
+
+
+async def test_what_is_to_be_sent_soon_is_not_sent_behind_more_than_that() -> None:
+    sink = Sink()
+    outbox = LineOutbox(sink, Limits(queue_bytes=40, burst_bytes=40), pytest.fail)
+    assert outbox.send_behind(b"a\nb", 10)
+    assert outbox.send_behind(b"12345", 10)
+    assert not outbox.send_behind(b"", 10)
+    assert outbox.waiting() == 10
+    assert outbox.send_behind(b"", 11)
+    assert not outbox.send_behind(b"x" * 40, 100)  # that would be slow reading
+    await asyncio.sleep(0)
+    assert sink.writes == [b"a b\n12345\n\n"]
+    sink.stuck = 8
+    assert not outbox.send_behind(b"12", 10)
+    assert outbox.send_behind(b"1", 10)

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
-from typing import Protocol
 
 from gatewright.audit.call_records import Told, sorted_json, templates_of
 from gatewright.audit.call_trail import CallRecording, CallTrail
-from gatewright.call import Call, Unrecorded
+from gatewright.call import Call
 from gatewright.secret_scanning import HELD
-from gatewright.standing import Rest, attribute
+from gatewright.standing import Going, Rest, attribute
 
-__all__ = ["Begun", "PreparedRecords", "ResumedTrail"]
-
-
-class Begun(Protocol):
-    """A call whose intent is noted (`mcp.server.straight_call.StraightCall`), and a waiter of `turn_writes`."""
-
-    call: Call
-    slot: int
-    started: float
-    asked: tuple[str, int]
-    """The digest of its arguments, and how many bytes they have."""
-    spent_s: float | None
-
-    def written(self, number: int) -> Callable[[], object] | None:
-        """Its end is in the trail (`turn_writes.Waiter`)."""
-
-    def failed(self, problem: Unrecorded) -> None:
-        """It could not be written."""
+__all__ = ["PreparedRecords", "ResumedTrail"]
 
 
 class ResumedTrail(CallTrail):
@@ -38,7 +19,7 @@ class ResumedTrail(CallTrail):
 
     __slots__ = ()
 
-    def __init__(self, shared: CallRecording, going: Begun, told: Told) -> None:
+    def __init__(self, shared: CallRecording, going: Going, told: Told) -> None:
         super().__init__(shared, going.started)
         self._call, self._ran, self._told, self._slot = going.call, True, told, going.slot
 
@@ -63,11 +44,11 @@ class PreparedRecords:
         self._intended, self._ended, self._shared, self._details = templates_of(call)
         self._facts = dict(call.facts)
         intents = shared.intents
-        self._take, self._enter, self._leave = shared.stamps.take, intents.enter, intents.leave
+        self._take, self._enter, self.leave = shared.stamps.take, intents.enter, intents.leave
         self._now = shared.monotonic
         self._turn = shared.turn
 
-    def begin(self, going: Begun, call: Call) -> bool:
+    def begin(self, going: Going, call: Call) -> bool:
         """Note the intent of one call; False where that cannot be done at once."""
         going.started = self._now()
         asked = call.params.get("arguments")
@@ -85,12 +66,12 @@ class PreparedRecords:
         self._all.running += 1
         return True
 
-    def undo(self, going: Begun) -> None:
+    def undo(self, going: Going) -> None:
         """The call was not sent after all, and goes another way: nothing of it was recorded."""
         self._all.running -= 1
-        self._leave(going.slot)
+        self.leave(going.slot)
 
-    def answered(self, going: Begun, call: Call, size: int) -> None:
+    def answered(self, going: Going, call: Call, size: int) -> None:
         """Hand over the end of a call whose answer has so many bytes: it is told of that, perhaps at once. As `CallTrail.close` does it."""
         shared, turn = self._all, self._turn
         shared.running -= 1
@@ -105,11 +86,7 @@ class PreparedRecords:
         else:  # nobody else could end in this turn
             turn.write_now((text,), going)
 
-    def left(self, going: Begun) -> None:
-        """Its end is in the trail."""
-        self._leave(going.slot)
-
-    def lost(self, going: Begun) -> None:
+    def lost(self, going: Going) -> None:
         """It could not be written: it ran, so its intent goes into the trail as soon as that can be written."""
         shared = self._all
         shared.refused += 1
@@ -117,7 +94,7 @@ class PreparedRecords:
         if shared.journal.fault is None:
             shared.record_given_up()
 
-    def trail(self, going: Begun) -> ResumedTrail:
+    def trail(self, going: Going) -> ResumedTrail:
         """From now on its record is written like others."""
         said = going.call.trace_id, going.call.id, *going.asked
         return ResumedTrail(self._all, going, (self._shared % said, self._facts, self._details))

@@ -14,7 +14,7 @@ characters and without the facts that gates added.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -126,8 +126,7 @@ class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     details: Mapping[str, Any] = {}
 
 
-_LAST_COUNT = 0xFFF
-_COUNTS = tuple(f"{count:03x}" for count in range(_LAST_COUNT + 1))
+_COUNTS = tuple(f"{count:03x}" for count in range(0x1000))
 _MILLISECONDS = tuple(f".{count:03d}Z" for count in range(1000))
 
 
@@ -138,10 +137,11 @@ class Stamps:
         """`clock` gives Unix seconds, `random(n)` gives n bytes."""
         self._clock = clock
         self._random = random
-        self._moment = self._count = -1
+        self._moment = -1
+        self._ids: Iterator[str] = iter(())
         self._begin = self._end = 0
         """The milliseconds of the second of which `_date` and `_behind` are."""
-        self._time = self._date = self._before = self._behind = ""
+        self._time = self._date = self._behind = ""
 
     def take(self) -> tuple[str, str]:
         """The time now (ISO 8601, UTC, milliseconds) and a fresh UUIDv7.
@@ -150,20 +150,21 @@ class Stamps:
         second share (RFC 9562, 6.2, method 1), so that they sort, and most cost one formatted string.
         """
         moment = int(self._clock() * 1000)
-        # 4,096 ids a millisecond, then fresh randomness.
-        if moment != self._moment or self._count == _LAST_COUNT:
+        if moment != self._moment:
             self._turn(moment)
-        self._count = count = self._count + 1
-        return self._time, f"{self._before}{_COUNTS[count]}{self._behind}"
+        ident = next(self._ids, None)
+        if ident is None:  # 4,096 ids a millisecond, then fresh randomness
+            self._turn(moment)
+            ident = next(self._ids)
+        return self._time, ident
 
     def _turn(self, moment: int) -> None:
         # An id of an earlier millisecond may be out.
         if not self._begin <= self._moment < moment < self._end:
             self._begin_second(moment)
         self._moment = moment
-        self._count = -1
-        digits = f"{moment:012x}"
-        self._before = f"{digits[:8]}-{digits[8:]}-7"
+        spelled = f"{moment >> 16:08x}-{moment & 0xFFFF:04x}-7%s{self._behind}"
+        self._ids = map(spelled.__mod__, _COUNTS)
         self._time = self._date + _MILLISECONDS[moment - self._begin]
 
     def _begin_second(self, moment: int) -> None:

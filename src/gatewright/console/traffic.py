@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 
 import msgspec
@@ -42,7 +43,7 @@ class Traffic:
         self._second = self._began = int(clock())
         self._next = self._second + 1
         self._now = [0, 0, 0]
-        self._answered: dict[str, list[float]] = {}
+        self._answered: defaultdict[str, list[float]] = defaultdict(list)
         """By server, how many seconds those calls of this second took that are not counted yet."""
         self._counts: dict[int, tuple[int, int, int]] = {}
         """By second, the oldest first; none of those in which nothing ended."""
@@ -65,9 +66,7 @@ class Traffic:
         ):
             self._count(call, outcome, spent_s)
             return
-        answered = self._answered.get(target.server)
-        if answered is None:
-            answered = self._answered[target.server] = []
+        answered = self._answered[target.server]
         answered.append(spent_s)
         if len(answered) >= _TOGETHER:
             self._settle()
@@ -79,9 +78,7 @@ class Traffic:
         def count(spent_s: float) -> None:
             if not self._second <= (now := self._clock()) < self._next:
                 self._turn(int(now))
-            answered = self._answered.get(server)
-            if answered is None:
-                answered = self._answered[server] = []
+            answered = self._answered[server]
             answered.append(spent_s)
             if len(answered) >= _TOGETHER:
                 self._settle()
@@ -102,7 +99,7 @@ class Traffic:
     def _settle(self) -> None:
         """Count what waits for it."""
         if self._answered:
-            waiting, self._answered = self._answered, {}
+            waiting, self._answered = self._answered, defaultdict(list)
             for server, answered in waiting.items():
                 self._now[0] += len(answered)
                 self.servers.answered(server, answered, self._second)

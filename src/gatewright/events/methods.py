@@ -32,7 +32,7 @@ from gatewright.mcp.protocol.mcp_server import LOG_LEVELS
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.supervisor import Supervisor
-from gatewright.standing import Standing
+from gatewright.standing import Standing, attribute
 
 __all__ = ["CHANNELS_MOST", "SUBSCRIBE", "UNSUBSCRIBE", "EventMethods", "negotiated"]
 
@@ -74,6 +74,8 @@ class EventMethods:
         self.every.changed = self._follow
         self.every.ended = self.server_events.ended
         self._unheard: Callable[[], None] | None = None
+        self.tells_starts = False
+        """Whether anybody wants to hear of calls that start."""
         servers.hub.left.listen(self.every.left)
         servers.hub.happened.listen(self.server_events.take)
 
@@ -185,18 +187,19 @@ class EventMethods:
         """The kernel's hook: a call has passed all gates."""
 
         def dispatched(call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
-            if call.tool is not None and self.every.about(STARTED):
+            if call.tool is not None and self.tells_starts:
                 self._started(call)
             return dispatch(call, back)
 
         return dispatched
 
     def stands(self, call: Call) -> Standing | None:
-        """Nobody wants to hear of calls that start, which is asked of each. (What a server asks by callbacks makes an ordinary call of the
+        """Whoever wants to hear of calls that start is told of each. (What a server asks by callbacks makes an ordinary call of the
         one that it asks about, before it is looked at here.)"""
-        if call.method == SUBSCRIBE or self.every.about(STARTED):
+        if call.method == SUBSCRIBE:
             return None
-        return Standing(((lambda: not self.every.about(STARTED), True),))
+        heard = attribute(self, "tells_starts")
+        return Standing((heard,), sent=self._started if self.tells_starts else None)
 
     def _started(self, call: Call) -> None:
         caller, target = call.caller, call.tool.target if call.tool is not None else None
@@ -214,7 +217,8 @@ class EventMethods:
     # -- the gateway's own events ------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """Hear of what is recorded for as long as anybody wants to."""
+        """Somebody hears of something else from now on. Hear of what is recorded for as long as anybody wants to."""
+        self.tells_starts = bool(self.every.about(STARTED))
         wanted = any(one.channels for one in self.every)
         if wanted and self._unheard is None:
             self._unheard = self._audit.heard.listen(self._recorded)

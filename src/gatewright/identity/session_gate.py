@@ -7,6 +7,7 @@ Where an endpoint knows better why a request is not its sender's (its `doubt`), 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from gatewright.call import Back, Call, Refusal, Who
 from gatewright.standing import NOTHING, Standing
@@ -36,9 +37,10 @@ class Session:
         return _UNKNOWN
 
     def stands(self, call: Call) -> Standing | None:
-        """It is asked about each call of a session, as a look-up is as cheap as anything that it could rest on."""
-        return NOTHING if call.session is None else Standing(fits=self._is_its)
-
-    def _is_its(self, call: Call) -> bool:
-        session = call.session
-        return session is not None and self._owner(session) == call.caller.who
+        """A session is its caller's as long as it is somebody's, which is asked with every call."""
+        if call.session is None:
+            return NOTHING
+        owner = self._owner(call.session)
+        if owner != call.caller.who:
+            return None
+        return Standing(((partial(self._owner, call.session), owner),))

@@ -9,6 +9,7 @@ Asked after access: whoever may not use the tool learns nothing of it. Asked onc
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -47,7 +48,7 @@ class Definition:
     def stands(self, call: Call) -> Standing | None:
         """Nothing is held against the tool, which is asked with every call."""
         tool = call.tool
-        return None if tool is None else Standing(((lambda: not self._held(tool), True),))
+        return None if tool is None else Standing(((partial(self._held, tool), ""),))
 
     def since(self, call: Call) -> Refusal | None:
         """Why a call that has waited may not go on as things stand now; None where it may."""

@@ -120,8 +120,7 @@ def _fits(compiled: CompiledSchema, call: Call) -> bool:
     arguments: Any = call.params.get("arguments")
     if arguments is None:
         arguments = {}
-    light = type(arguments) is dict and 0 < call.size <= _LIGHT
-    return light and compiled.objection(arguments, at_once=True) is None
+    return type(arguments) is dict and 0 < call.size <= _LIGHT and compiled.accepts(arguments)
 
 
 def _refused(tool: Tool, objection: Objection, flaws: list[dict[str, str]]) -> Refusal:

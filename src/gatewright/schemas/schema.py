@@ -70,7 +70,7 @@ class Violation(msgspec.Struct, frozen=True):
 class CompiledSchema:
     """Judges arguments against one schema. A `heavy` one takes megabytes and should not be kept long."""
 
-    __slots__ = ("_cost", "_light", "_names", "_plain", "backtracks", "check", "heavy")
+    __slots__ = ("_cost", "_is_valid", "_light", "_names", "_plain", "backtracks", "check", "heavy")
 
     def __init__(self, schema: dict[str, Any] | bool, depth: int, subschemas: int) -> None:
         self._cost = None if isinstance(schema, bool) else cost_of(schema, depth, subschemas)
@@ -78,6 +78,7 @@ class CompiledSchema:
         self._plain: frozenset[str] = frozenset() if self._names is None else self._names.plain
         patterns = 0 if self._cost is None else self._cost.graph.patterns
         self.check, self.heavy, self.backtracks = _compiled(_exact(schema), patterns)
+        self._is_valid = self.check.is_valid
         if self._cost is not None:
             self._cost.backtracks = self.backtracks
         self._light = self._cost is None or (self._cost.cheap and not self._cost.gathers)
@@ -100,6 +101,16 @@ class CompiledSchema:
         if self._names is None or (type(value) is dict and value.keys() <= self._plain):
             return None
         return self._names.objection(value)
+
+    def accepts(self, value: dict[str, Any]) -> bool:
+        """Whether `objection` has none, where that is told at once; else it raises `TakesLongError`."""
+        if self._light and value.keys() <= self._plain:
+            try:
+                _probe(value)
+            except TypeError:  # a number that kept its own text
+                return self.objection(value, at_once=True) is None
+            return self._is_valid(value)
+        return self.objection(value, at_once=True) is None
 
     def violations(self, value: Any, most: int, *, at_once: bool = False) -> list[Violation]:
         """The first `most` things that are wrong with a decoded JSON value, in the schema's order; `at_once` as for `objection`."""

@@ -56,7 +56,8 @@ class Held:
         self._foreign: set[str] = set()
         """Whose values somebody else chose."""
         self._lock = Lock()
-        self._made: _Looking | None = None
+        self.made: _Looking | None = None
+        """What `looking` gives, where it was asked for since the last change."""
         self.version = 0
         """Another number whenever another value is known."""
 
@@ -87,7 +88,7 @@ class Held:
                 self._foreign.add(holder)
             while len(self._values) > self._most:
                 del self._values[self._displaced()]
-            self._made = None
+            self.made = None
             self.version += 1
 
     def _displaced(self) -> tuple[str, str]:
@@ -110,17 +111,17 @@ class Held:
         """Know nothing any more."""
         with self._lock:
             self._values.clear()
-            self._made = None
+            self.made = None
             self.version += 1
 
     def looking(self) -> _Looking | None:
         """What finds them; None where there are none."""
-        made = self._made
+        made = self.made
         if made is None and self._values:
             with self._lock:
-                if self._made is None and self._values:
-                    self._made = _Looking(self._values.values())
-                made = self._made
+                if self.made is None and self._values:
+                    self.made = _Looking(self._values.values())
+                made = self.made
         return made
 
 
@@ -193,15 +194,17 @@ class WithHeld(Scanner):
         self._held = held
         self.worded = scanner.worded
         self._seen, self._seen_plain = scanner.worth_a_look, scanner.plain_worth_a_look
+        self._seen_short = scanner.short_worth_a_look
         self.worth_a_look = self._worth
-        self.plain_worth_a_look = self._plain_worth
+        self.plain_worth_a_look = self.short_worth_a_look = self._plain_worth
 
     def _worth(self, raw: bytes) -> bool:
-        looking = self._held.looking()
+        held = self._held
+        looking = held.made or held.looking()
         if looking is None:
             return self._seen(raw)
         if looking.mixed and is_plain(raw):
-            return self._seen_plain(raw)
+            return self._seen_short(raw)
         return self._seen(raw) or looking.hints.hits(raw)
 
     def _plain_worth(self, raw: bytes) -> bool:

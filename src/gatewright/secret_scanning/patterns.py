@@ -174,6 +174,8 @@ class AnyOf:
     def __init__(self, texts: Iterable[str]) -> None:
         self._patterns = [Pattern(text) for text in texts]
         self._together = Pattern(either(one.text for one in self._patterns))
+        self.hits_short = self._together.hits
+        """The same as `hits_plain` of a text that `is_plain`."""
 
     def ready(self) -> None:
         """Compile them, as `Pattern.ready` does."""

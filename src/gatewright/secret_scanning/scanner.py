@@ -116,7 +116,8 @@ class Scanner:
         self._rules = [rule for _, rule in exact]
         self.worth_a_look: Callable[[bytes], bool] = self._quick.hits
         self.plain_worth_a_look: Callable[[bytes], bool] = self._quick.hits_plain
-        """The same of a text that `is_plain`."""
+        self.short_worth_a_look: Callable[[bytes], bool] = self._quick.hits_short
+        """The same of a text as plain as `is_plain` has it, and of one that is so and short besides."""
 
     def _hints(self, personal: Collection[str], terms: Collection[str]) -> Iterator[str]:
         """Patterns of which one is found wherever something may be; together only those that do not multiply (`AnyOf`)."""

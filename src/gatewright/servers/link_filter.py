@@ -218,7 +218,7 @@ def _may_name(raw: bytes) -> bool:
 
 
 def _names_nothing(raw: bytes) -> bool:
-    return not _may_name(raw)
+    return raw.find(b'"uri"') < 0 and raw.find(b"\\u") < 0  # as `_may_name`
 
 
 def _contents(method: str, result: Any) -> Iterator[dict[str, Any]]:

@@ -11,14 +11,13 @@ from gatewright.mcp.client.pending_requests import PendingRequest, Reply
 from gatewright.mcp.client.pipe_link import PipeLink, Sent
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire.foreign_json import MOST_MEMBERS
-from gatewright.prepared import Going
 from gatewright.servers.call_sender import CallSender
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.reserved_meta import is_suspect
 from gatewright.servers.server_life import ServerLife
 from gatewright.servers.session_affinity import SessionAffinity
-from gatewright.standing import Rest, attribute
+from gatewright.standing import Going, Rest, attribute
 from gatewright.transport.large_text import LARGE
 from gatewright.web.utf8 import is_utf8
 
@@ -100,6 +99,7 @@ class StraightLine:
         self._link = link
         self._name = name
         self._now, self._send = asyncio.get_running_loop().time, link.send_at_once
+        self._over, self._end = link.over, keeper.calls.end
         self.rests = rests
 
     def send(self, going: Going, call: Call) -> bool:
@@ -116,18 +116,20 @@ class StraightLine:
 
     def is_plain(self, raw: bytes) -> bool:
         """Whether a result is passed on as it is (`mcp.client.answers`, `server_screen`)."""
+        find = raw.find
         return (
             raw[0] == _BRACE
-            and _is_no_error(raw)
-            and not is_suspect(raw)
+            and (find(b"isError") < 0 or _is_no_error(raw))
+            # One of these is in each of the marks that are looked for.
+            and ((find(b"_") < 0 and find(b"/") < 0 and find(b"\\u") < 0) or not is_suspect(raw))
             and (len(raw) <= MOST_MEMBERS or raw.count(b":") <= MOST_MEMBERS)
             and (raw.isascii() or is_utf8(raw))
         )
 
     def over(self, going: Going) -> None:
         """The call was answered."""
-        self._link.over(going.ident)
-        self._calls.end()
+        self._over(going.ident)
+        self._end()
 
     def promote(self, going: Going, reply: Reply | None) -> PendingRequest:
         """From now on its answer, or this one, is awaited as those of other calls are."""
@@ -151,10 +153,8 @@ class _Listed(Protocol):
 
 
 def _is_no_error(raw: bytes) -> bool:
-    """Whether a result without escapes says nowhere that it is an error, or once, in one of the usual spellings, that it is none."""
+    """Whether a result without escapes that names it says once, in one of the usual spellings, that it is no error."""
     at = raw.find(b"isError")
-    if at < 0:
-        return True
     said = raw.startswith(_NO_ERROR, at - 1)
     return said and raw.find(b"isError", at + len(_MARK)) < 0
 

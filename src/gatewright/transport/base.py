@@ -30,6 +30,7 @@ __all__ = [
     "Pace",
     "Pipe",
     "Receiver",
+    "send_soon",
 ]
 
 KIB = 1024
@@ -150,3 +151,11 @@ class Pipe(Protocol):
 
     async def wait_closed(self) -> str:
         """Wait until the pipe is closed, and return the reason."""
+
+
+def send_soon(pipe: Pipe, message: bytes, most: int) -> bool:
+    """Hand over one message where no more than so many bytes wait with it; else False, and nothing was sent. Raises `Closed`."""
+    if pipe.waiting + len(message) >= most:
+        return False
+    pipe.send(message)
+    return True

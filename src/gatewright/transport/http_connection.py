@@ -246,7 +246,7 @@ class HttpConnection(Sliced):
 
     def _start(self, exchange: Exchange) -> None:
         self._running = exchange
-        if not exchange.at_once():
+        if (head := exchange.head) is None or head.straight is None or not head.straight(exchange):
             exchange.begin(self._loop)
 
     def taken(self) -> None:

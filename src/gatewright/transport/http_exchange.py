@@ -82,6 +82,7 @@ class Exchange(msgspec.Struct, eq=False):
     """All of them were."""
     task: asyncio.Task[None] | None = None
     straight: Taskless | None = None
+    """What goes on with it without a task, and has read its body."""
     unusual: bool = False
     """Something was said or has happened that `answer` does not know how to go on from."""
     _taken: bool = False
@@ -104,13 +105,9 @@ class Exchange(msgspec.Struct, eq=False):
 
     # -- for the connection
 
-    def at_once(self) -> bool:
-        """Have the application serve it without a task, where it can; False where it did nothing."""
-        straight = None if self.head is None else self.head.straight
-        return straight is not None and straight(self)
-
     def go_on(self, work: Awaitable[None]) -> None:
         """Answer in a task what was begun without one: in the context of its connection, whoever had it go on."""
+        self._taken, self.body = True, b""
         self.straight, context = None, self.connection.context.copy()
         running = Started(self.run(work))
         self.task = task = asyncio.get_running_loop().create_task(running, context=context)
@@ -120,10 +117,6 @@ class Exchange(msgspec.Struct, eq=False):
         """Have it run in a task (`run`)."""
         self.task = task = loop.create_task(self.run())
         self.connection.serving.tasks.add(task)
-
-    def took(self, straight: Taskless) -> None:
-        """The body was used, by what goes on with it without a task."""
-        self._taken, self.body, self.straight = True, b"", straight
 
     async def run(self, work: Awaitable[None] | None = None) -> None:
         """Run the application for this request, or the `work` that is left of it, and answer for it if it does not."""

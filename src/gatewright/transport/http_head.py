@@ -85,13 +85,13 @@ class KnownHead:
 
     __slots__ = (
         "_at",
-        "_form",
         "_length",
         "_place",
         "_scope",
-        "_size",
+        "form",
         "notes",
         "serve",
+        "size",
         "straight",
     )
 
@@ -102,8 +102,9 @@ class KnownHead:
         self._place = [name for name, _ in headers].index(b"content-length")
         before, named, after = _around_length(text, length)
         around = before + named, after
-        self._form = b"%d".join([one.replace(b"%", b"%%") for one in around])
-        self._at, self._size = len(around[0]), len(around[0]) + len(after)
+        self.form = b"%d".join([one.replace(b"%", b"%%") for one in around])
+        """The head but for its length; `size` is how many bytes that are."""
+        self._at, self.size = len(around[0]), len(around[0]) + len(after)
         self._length = int(length)
         if length != b"%d" % self._length:
             raise ValueError("a length with zeros before it")
@@ -115,17 +116,17 @@ class KnownHead:
     def body(self, data: bytes) -> bytes | None:
         """The body of the request that `data` is, where it is one, whole, and no more than one, with this head."""
         # Of what is no part of the head itself: the digits of the length, and the body. There is at most one length for so many.
-        size = len(data) - self._size
+        size = len(data) - self.size
         digits = 3 if 102 < size < 1003 else _digits(size)
         # As it is written by whoever counts: what only some readers take for a number is the parser's.
-        body = data.removeprefix(self._form % (size - digits))
+        body = data.removeprefix(self.form % (size - digits))
         return None if body is data or not digits else body
 
     def declared(self, head: bytes) -> int | None:
         """The length that `head` gives, where that is this head, and nothing besides."""
-        at, digits = self._at, len(head) - self._size
+        at, digits = self._at, len(head) - self.size
         length = head[at : at + digits] if 0 < digits <= _LENGTH_DIGITS else b""
-        return int(length) if length.isdigit() and head == self._form % int(length) else None
+        return int(length) if length.isdigit() and head == self.form % int(length) else None
 
     def scope(self, length: int) -> dict[str, Any]:
         """ASGI's scope of a request whose body is so long."""

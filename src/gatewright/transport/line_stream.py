@@ -329,6 +329,23 @@ class LineOutbox:
         self._most = most
         return True
 
+    def send_behind(self, message: bytes, most: int) -> bool:
+        """Queue one message as a line where no more than so many bytes wait with it, and the peer is no slow reader; else False."""
+        if _LF in message or _CR in message:
+            message = message.translate(_NEWLINES)
+        pieces = self._pieces
+        if not pieces:
+            self._loop.call_soon(self.flush)
+            self._behind = self._most = self._sink.get_write_buffer_size()
+        size = len(message) + 1
+        behind = self._most + size
+        if behind > most or behind > self._limit:
+            return False
+        pieces.append(message)
+        self._most = behind
+        self._backlog.sent += size
+        return True
+
     def flush(self) -> None:
         """Write what is queued now instead of at the end of the turn."""
         pieces = self._pieces

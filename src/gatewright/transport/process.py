@@ -1,13 +1,11 @@
 """Runs a tool server as a child process: messages over stdio, stderr lines, exit detection, stopping its process group.
 
-Everything runs on the event loop: the pipes are asyncio transports, the exit is a descriptor to read (Linux) or a look
-every 50 ms (elsewhere), and every step of stopping is a timer. No thread and no task belongs to a child, so none
-can be forgotten or cancelled halfway.
+Everything runs on the event loop: the pipes are asyncio transports, the exit is a descriptor to read (Linux) or a look every 50 ms
+(elsewhere), every step of stopping is a timer. No thread and no task belongs to a child, so none can be forgotten or cancelled halfway.
 
-How a child ends. On Linux its exit is noticed while it is still a zombie; at that moment its number cannot have been
-given to another process, so what is left of its group is killed then, and only then is it reaped. What it wrote before
-is still delivered. A child that closes one of its streams without exiting is of no more use and is stopped. Stopping is
-what the MCP specification says: close its standard input, wait, SIGTERM, wait, SIGKILL, the signals to the whole group.
+How a child ends. On Linux its exit is noticed while it is still a zombie: its number cannot be that of another process then, so what is
+left of its group is killed, and only then is it reaped. What it wrote before is still delivered. A child that closes one of its streams
+without exiting is stopped, as the MCP specification says: close its standard input, wait, SIGTERM, wait, SIGKILL, to the whole group.
 """
 
 from __future__ import annotations
@@ -138,6 +136,12 @@ class ChildProcess:
         if not self._outbox.send(message):
             self._fail(SLOW_READER)
             raise Closed(SLOW_READER)
+
+    def send_soon(self, message: bytes, most: int) -> bool:
+        """As `base.send_soon`."""
+        if self._refused is not None:
+            raise Closed(self._end.reason or self._refused)
+        return self._outbox.send_behind(message, most)
 
     def close(self, grace_s: float = CLOSE_GRACE_S) -> None:
         """Stop the child as `stop` does, without waiting for it."""

@@ -234,7 +234,7 @@ async def test_what_nobody_reads_in_many_sessions_of_one_caller_is_bounded_toget
         other = await house.session(key="key-bob")
         for _ in range(5):
             house.upstream.tell("notifications/message", {"level": "error", "data": "x" * 300})
-        sessions = house.app.streamable.sessions._sessions
+        sessions = house.app.streamable.sessions.by_id
         held = {one: sessions[one.ident].streams.own.held for one in (*opened, other)}
         assert 0 < sum(held[one] for one in opened) <= 2000
         assert held[other] > 1500

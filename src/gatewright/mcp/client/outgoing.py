@@ -14,10 +14,12 @@ from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 
-__all__ = ["Outgoing", "question"]
+__all__ = ["Outgoing", "Question", "question"]
 
 
-class _Question(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
+class Question(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
+    """A request under an id of our own, as JSON."""
+
     id: int
     method: str
     params: dict[str, Any]
@@ -25,7 +27,7 @@ class _Question(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
 
 def question(ident: int, method: str, params: dict[str, Any]) -> bytes:
     """A request frame under an id of our own."""
-    return jsonrpc.encode(_Question(ident, method, params))
+    return jsonrpc.encode(Question(ident, method, params))
 
 
 class Outgoing:

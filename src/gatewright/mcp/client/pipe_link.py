@@ -8,15 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 from gatewright.call import Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.client.backlog_shares import BacklogShares
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.large_messages import is_batch, large_response, message_in
 from gatewright.mcp.client.link import Link, LinkClosed, Sink
-from gatewright.mcp.client.outgoing import question
+from gatewright.mcp.client.outgoing import Question, question
 from gatewright.mcp.client.pending_requests import PendingRequest, Reply
 from gatewright.mcp.protocol.mcp_client import (
     INITIALIZED,
@@ -28,12 +29,13 @@ from gatewright.mcp.protocol.mcp_client import (
     Step,
 )
 from gatewright.mcp.wire import jsonrpc
-from gatewright.standing import Rest, attribute
-from gatewright.transport.base import Closed, Pipe
+from gatewright.mcp.wire.jsonrpc import encode
+from gatewright.standing import Going, Rest, attribute
+from gatewright.transport.base import Closed, Pipe, send_soon
 from gatewright.transport.large_text import LARGE
 from gatewright.transport.process import ChildProcess
 
-__all__ = ["BEHIND", "GARBAGE", "Going", "PipeLink", "Sent"]
+__all__ = ["BEHIND", "GARBAGE", "PipeLink", "Sent"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
@@ -49,13 +51,6 @@ _SILENT_GRACE_S = 0.5
 """How long a child that never said hello has after each step of being ended: there is nothing that it could bring to its end."""
 _SECOND = "a second answer to one request"
 _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
-
-
-class Going(Protocol):
-    """A prepared call (`mcp.server.straight_call.StraightCall`)."""
-
-    ident: int
-    due: float
 
 
 class Sent(NamedTuple):
@@ -79,7 +74,10 @@ class PipeLink(Link):
         super().__init__(spec, info, sink)
         self.opening: asyncio.Future[ChildProcess] | None = None
         """The child, while it is being started."""
+        self.over: Callable[[int], None] = self._pending.__delitem__
+        """A prepared call of this id was answered."""
         self._pipe: Pipe | None = None
+        self._send_soon: Callable[[bytes, int], bool] | None = None
         self._handshake: Handshake | None = None
         self._steps: asyncio.Queue[Step] = asyncio.Queue()
         self._shares = BacklogShares()
@@ -94,8 +92,9 @@ class PipeLink(Link):
         Raises `LinkClosed` when the server goes away or cannot be agreed with. The time that all
         this may take is the caller's to bound.
         """
-        self._pipe = pipe
-        self._handshake = handshake
+        self._pipe, self._handshake = pipe, handshake
+        soon = pipe.send_soon if isinstance(pipe, ChildProcess) else partial(send_soon, pipe)
+        self._send_soon = soon
         step: Step = handshake.start()
         while isinstance(step, Ask):
             # Silence means something only where there is another way to ask. Who is known to be modern
@@ -210,14 +209,13 @@ class PipeLink(Link):
 
     def send_at_once(self, going: Going, call: Call, params: dict[str, Any]) -> bool:
         """Send a call whose answer `going` takes; False where that is not the usual case, and nothing was sent."""
-        pipe, pending, ident = self._pipe, self._pending, self._next
-        if pipe is None or len(pending) >= self.spec.in_flight:
+        soon, pending, ident = self._send_soon, self._pending, self._next
+        if soon is None or len(pending) >= self.spec.in_flight:
             return False
-        frame = question(ident, call.method, params)
-        if len(frame) > _SMALL or pipe.waiting > _LITTLE:
-            return False
+        frame = encode(Question(ident, call.method, params))
         try:
-            pipe.send(frame)
+            if len(frame) > _SMALL or not soon(frame, _LITTLE):
+                return False
         except Closed as gone:
             self._end(gone.reason)
             return False
@@ -229,10 +227,6 @@ class PipeLink(Link):
         if self.sole is not None:
             self.serves(call.session or call.id)
         return True
-
-    def over(self, ident: int) -> None:
-        """It was answered."""
-        del self._pending[ident]
 
     def promote(self, sent: Sent, reply: Reply | None) -> PendingRequest:
         """From now on it is a request like others, with this reply or none yet."""
@@ -316,7 +310,7 @@ class PipeLink(Link):
         exchange = None if found is None else self._pending.get(found.id)
         if exchange is not None and found is not None:  # nearly always
             self._garbage = 0
-            if not exchange.settle(jsonrpc.Response(b"%d" % found.id, bytes(found.result))):
+            if not exchange.settle_plainly(found.id, bytes(found.result)):
                 self._stray(_SECOND)
             return
         self._take(message_in(data), data)

@@ -7,6 +7,7 @@ browser), then the caller is authenticated; an endpoint sees only requests that 
 from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from gatewright.call import Caller, Refusal
@@ -63,13 +64,6 @@ class _Way:
             and (said.in_session or said.in_no_session)
         )
 
-    def straight(self, whole: Whole) -> bool:
-        """Serve a prepared call at once; False where it is none, and nothing was done."""
-        app, headers = self._app, self.headers
-        if self.ours is not app.ours or app.front.protected is not None:
-            return False
-        return app.straight.serve(whole, headers, self.profile)
-
     def serve(self, whole: Whole) -> Answering:
         """Go the way again that `App.__call__` found."""
         app, headers = self._app, self.headers
@@ -102,7 +96,7 @@ class App:
         self._plain = next((one.plain_socket for one in routes if one.plain_socket), None)
         self._open = {path: door for one in routes for path, door in one.open.items()}
         self.streamable = StreamableHttp(front, self._body)
-        self.straight = StraightWay(front, self.streamable.sessions, self.streamable.parked)
+        self.straight = StraightWay(self, front, self.streamable.sessions, self.streamable.parked)
         self.legacy_sse = LegacySse(front)
         self.websocket = WebSocketEndpoint(front)
         self._doors: dict[str, Door] = {
@@ -127,7 +121,7 @@ class App:
             if head is not None:
                 head.notes = way
                 head.serve = way.serve if way.short else None
-                head.straight = way.straight if way.short else None
+                head.straight = partial(self.straight.serve, way) if way.short else None
         if way.near:
             return self._led(way, scope, receive, send, whole)
         caller = self.front.identify("http", way.headers.credential)

@@ -23,7 +23,7 @@ from gatewright.mcp.server.server_context import ServerContext, Standing
 from gatewright.mcp.wire.versions import revision
 from gatewright.transport.timers import Overdue
 
-__all__ = ["HttpSession", "Sessions"]
+__all__ = ["IDLE_S", "HttpSession", "Sessions"]
 
 IDLE_S = 3600.0
 """A session that nobody used for so long is over."""
@@ -44,11 +44,10 @@ class HttpSession:
         self.peer = peer
         self.streams = streams
         self.standing = standing
-
-    prepared: Any = None
-    """What is prepared of its client's calls (`prepared.OfClient`)."""
-    primed: bool | None = None
-    """Whether event streams open with an id; None before the handshake, which says so for good."""
+        self.prepared: Any = None
+        """What is prepared of its client's calls (`prepared.OfClient`)."""
+        self.primed: bool | None = None
+        """Whether event streams open with an id; None before the handshake, which says so for good."""
 
     def is_primed(self) -> bool:
         """The same, and never None."""
@@ -70,7 +69,8 @@ class Sessions:
     def __init__(self, front: ServerContext, parked: PendingInputs[ServedRequest]) -> None:
         self._front = front
         self._parked = parked
-        self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
+        self.by_id: OrderedDict[str, HttpSession] = OrderedDict()
+        """Those that are open, the longest unused first."""
         self._each: Counter[Who] = Counter()
         self._shelves: dict[Who, tuple[FinishedStreams, FinishedStreams]] = {}
         """What the sessions of one caller keep of finished streams, and of their own."""
@@ -95,20 +95,20 @@ class Sessions:
             session=ident,
             send=streams.own.add,
         )
-        session = self._sessions[ident] = HttpSession(peer, streams, self._front.standing[ident])
+        session = self.by_id[ident] = HttpSession(peer, streams, self._front.standing[ident])
         session.standing.idle_s = IDLE_S
         session.standing.end = partial(self.close, ident)
         self._each[caller.who] += 1
         # Its own oldest first: the sessions of others end only where all together are too many.
         if self._each[caller.who] > SESSIONS_EACH:
             self.close(self._oldest(caller.who))
-        elif len(self._sessions) > SESSIONS:
-            self.close(next(iter(self._sessions)))
+        elif len(self.by_id) > SESSIONS:
+            self.close(next(iter(self.by_id)))
         self._sweep_later()
         return session
 
     def _oldest(self, owner: Who) -> str:
-        return next(name for name, one in self._sessions.items() if one.peer.caller.who == owner)
+        return next(name for name, one in self.by_id.items() if one.peer.caller.who == owner)
 
     def find(
         self, ident: str | None, caller: Caller, credential: str | None, profile: str
@@ -117,7 +117,7 @@ class Sessions:
 
         `credential` is what the caller presented now: its key may have been replaced meanwhile.
         """
-        if ident is None or (session := self._sessions.get(ident)) is None:
+        if ident is None or (session := self.by_id.get(ident)) is None:
             return None
         peer, standing = session.peer, session.standing
         if peer.profile != profile or (peer.caller is not caller and peer.caller.who != caller.who):
@@ -128,21 +128,8 @@ class Sessions:
             return None
         standing.used = now
         peer.credential = credential
-        self._sessions.move_to_end(ident)
+        self.by_id.move_to_end(ident)
         return session
-
-    def straight(self, ident: str, profile: str) -> HttpSession | None:
-        """The session of this id in this profile, whoever asks (`find`), where nothing is to be looked at but who it is."""
-        session = self._sessions.get(ident)
-        if session is None or session.primed is None or session.peer.profile != profile:
-            return None
-        return None if self._front.clock() - session.standing.used > IDLE_S else session
-
-    def used(self, ident: str, session: HttpSession, credential: str | None, now: float) -> None:
-        """Its caller has used it now, with this credential."""
-        session.standing.used = now
-        session.peer.credential = credential
-        self._sessions.move_to_end(ident)
 
     def reply(
         self,
@@ -165,7 +152,7 @@ class Sessions:
 
     def close(self, ident: str) -> None:
         """End a session; unknown ones are ignored."""
-        session = self._sessions.pop(ident, None)
+        session = self.by_id.pop(ident, None)
         if session is not None:
             owner = session.peer.caller.who
             self._each[owner] -= 1
@@ -177,19 +164,19 @@ class Sessions:
 
     def farewell(self) -> None:
         """End the own streams of all sessions; what runs in them goes on."""
-        for session in self._sessions.values():
+        for session in self.by_id.values():
             session.streams.own.end()
 
     def close_all(self) -> None:
         """End every session."""
-        for ident in list(self._sessions):
+        for ident in list(self.by_id):
             self.close(ident)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def __len__(self) -> int:
-        return len(self._sessions)
+        return len(self.by_id)
 
     def _sweep_later(self) -> None:
         if self._timer is None:
@@ -198,13 +185,13 @@ class Sessions:
     def _swept(self) -> None:
         self._timer = None
         self.sweep()
-        if self._sessions:
+        if self.by_id:
             self._sweep_later()
 
     def sweep(self) -> None:
         """End what nobody used for `IDLE_S`, uses now or listens to. Done by itself every minute."""
         now = self._front.clock()
-        for ident, session in list(self._sessions.items()):
+        for ident, session in list(self.by_id.items()):
             if now - session.standing.used <= IDLE_S:
                 break  # the rest was used later
             if session.is_over(now):

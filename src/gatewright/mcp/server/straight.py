@@ -13,16 +13,18 @@ import asyncio
 import logging
 from typing import Any, Protocol
 
-from gatewright.call import Call, Client
-from gatewright.mcp.protocol.client_params import params_of
+from msgspec.structs import replace
+
+from gatewright.call import Client
+from gatewright.mcp.protocol.introduction import Introduction
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Whole
-from gatewright.mcp.server.http_sessions import HttpSession, Sessions
+from gatewright.mcp.server.http_sessions import IDLE_S, Sessions
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import ServerContext
-from gatewright.mcp.server.straight_call import METHOD, Endpoint, Prepared, StraightCall
-from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.server.straight_call import Endpoint, StraightCall
+from gatewright.mcp.wire.plain_call import plain_call
 
 __all__ = ["LONGEST", "StraightWay"]
 
@@ -39,35 +41,56 @@ class _Kept(Protocol):
     def of(self, client: Client) -> Any: ...
 
 
+class _Place(Protocol):
+    ours: Any
+
+
+class _Way(Protocol):
+    """Where requests with one head lead (`http_app`)."""
+
+    ours: Any
+    headers: HttpHeaders
+    profile: str
+
+
 class StraightWay:
     """Of one endpoint."""
 
     def __init__(
-        self, front: ServerContext, sessions: Sessions, parked: PendingInputs[ServedRequest]
+        self,
+        place: _Place,
+        front: ServerContext,
+        sessions: Sessions,
+        parked: PendingInputs[ServedRequest],
     ) -> None:
+        """`place` has what is `ours` now: a way that was found under something else is none any more."""
+        self._place = place
         self._front = front
         self._longest = min(LONGEST, front.frame_bytes)
-        self._sessions = sessions
+        self._sessions, self._by_id = sessions, sessions.by_id
         self._endpoint = Endpoint(front, sessions, parked, asyncio.get_running_loop())
         self._kept: _Kept | None = getattr(front.kernel, "prepared", None)
 
-    def serve(self, whole: Whole, said: HttpHeaders, profile: str) -> bool:
+    def serve(self, way: _Way, whole: Whole) -> bool:
         """Send a call whose headers were looked at; False where it has to take the walk, and nothing was done.
 
         Who asks is asked of the gate `authenticate` alone: whether this credential is still that of the caller whose calls are prepared."""
+        if way.ours is not self._place.ours or self._front.protected is not None:
+            return False
+        said = way.headers
         try:
-            going = self._begun(whole, said, profile)
+            going = self._begun(whole, said, way.profile)
         except Exception:  # whatever it is, the walk finds it again
             log.exception("a prepared call broke before it was sent; it takes the walk")
             return False
         if going is None:
             return False
         try:
-            whole.took(going)
-            session = going.session
+            whole.straight, session = going, going.session
             if session is not None:
                 session.peer.running[going.call.request] = going
-                self._sessions.used(said.session or "", session, said.credential, going.since)
+                session.standing.used, session.peer.credential = going.since, said.credential
+                self._by_id.move_to_end(said.session or "")
                 if session.primed and said.reads_streams:
                     self._sessions.overdue(going)
         except Exception:  # it was sent, and nobody is to send it again
@@ -77,88 +100,68 @@ class StraightWay:
 
     def _begun(self, whole: Whole, said: HttpHeaders, profile: str) -> StraightCall | None:
         """The call that is on its way now, or None."""
-        introduction, session = said.introduction, None
+        front, introduction, body, session = self._front, said.introduction, whole.body, None
+        now = front.clock()
         client: Client | None
         if introduction is None:
-            session = self._sessions.straight(said.session or "", profile)
-            client = None if session is None else session.peer.conversation.client
+            session = self._by_id.get(said.session or "")
+            if (
+                session is None
+                or session.primed is None
+                or session.peer.profile != profile
+                or now - session.standing.used > IDLE_S
+            ):  # nothing is to be looked at then (`Sessions.find`) but who asks
+                return None
+            client = session.peer.conversation.client
         else:  # before the first call that its head names nothing is known of it
             client = introduction.client
-        body, owner = whole.body, session or said
-        if client is None or type(body) is not bytes or whole.unusual:
-            return None
+        owner = session or said
         known = owner.prepared
+        if client is None or type(body) is not bytes or whole.unusual or not front.settled:
+            return None
         if known is None or known.client is not client:
             owner.prepared = None if self._kept is None else self._kept.of(client)
             return None
-        if not known.by_name or len(body) > self._longest or not self._front.settled:
+        short = known.by_name and len(body) <= self._longest
+        read = plain_call(body, front.limits) if short else None
+        if read is None:
             return None
-        read = _read(body, said, self._front)
-        prepared = None if read is None else known.by_name.get(read[1]["name"])
-        if read is None or prepared is None:
+        request, params, size = read
+        if introduction is not None and not _is_again(introduction, params, said, front):
             return None
-        return self._sent(read, prepared, whole, said, session, profile)
-
-    def _sent(
-        self,
-        read: _Read,
-        prepared: Prepared,
-        whole: Whole,
-        said: HttpHeaders,
-        session: HttpSession | None,
-        profile: str,
-    ) -> StraightCall | None:
-        message, params = read
-        if session is not None and (
-            prepared.caller is not session.peer.caller
-            or (session.primed and said.small_events)
-            or message.id in session.peer.running
+        name = params.get("name")
+        prepared = (
+            known.by_name.get(name) if type(name) is str and params.keys() <= _PLAIN else None
+        )
+        if prepared is None or (
+            session is not None
+            and (
+                prepared.caller is not session.peer.caller
+                or (session.primed and said.small_events)
+                or request in session.peer.running
+            )
         ):
             return None
-        ident, trace = (self._front.made or self._front.more_ids()).pop()
-        call = Call(
-            ident,
-            "http",
-            "tool",
-            METHOD,
-            params["name"],
-            params,
-            prepared.caller,
-            prepared.client,
-            trace,
-            None if session is None else said.session,
-            profile,
-            None,
-            prepared.target,
-            prepared.tool,
-            said.credential,
-            prepared.facts.copy(),
-            request=message.id,
-            size=len(message.params),
+        ident, trace = (front.made or front.more_ids()).pop()
+        call = replace(
+            prepared.like,
+            id=ident,
+            params=params,
+            trace_id=trace,
+            credential=said.credential,
+            facts=prepared.facts.copy(),
+            request=request,
+            size=size,
         )
         going = StraightCall(self._endpoint, prepared, call, whole, session, said)
+        going.since = now
         return going if prepared.begin(going) else None
 
 
-_Read = tuple[jsonrpc.Request, dict[str, Any]]
-
-
-def _read(body: bytes, said: HttpHeaders, front: ServerContext) -> _Read | None:
-    """The call that a message is, where nothing about it is unusual."""
-    message = jsonrpc.parse(body, front.limits)
-    if type(message) is not jsonrpc.Request or message.method != METHOD:
-        return None
-    try:
-        params = params_of(message)
-    except ValueError:
-        return None
-    introduction = said.introduction
-    if introduction is not None:  # of a session nothing is modern that has no `_meta`
-        # As `read_modern` and `ModernHttp.again` have it.
-        known = introduction.again(params.pop("_meta", None), front.face)
-        if known is None or params.get("name") != said.called:
-            return None
-    usual = params.keys() <= _PLAIN and type(params.get("name")) is str
-    if not usual or message.trace_id is not None or message.id.find(b"\\") >= 0:
-        return None
-    return message, params
+def _is_again(
+    introduction: Introduction, params: dict[str, Any], said: HttpHeaders, front: ServerContext
+) -> bool:
+    """Whether a call without a session says of its client what it said before, and names the tool that its head names, as `read_modern` and
+    `ModernHttp.again` have it. (Of a session nothing is modern that has no `_meta`.)"""
+    known = introduction.again(params.pop("_meta", None), front.face)
+    return known is not None and params.get("name") == said.called

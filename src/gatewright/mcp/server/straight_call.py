@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from gatewright.call import Answer, Back, Call, Client, Outcome, Refusal, Unrecorded
+from gatewright.call import Answer, Call, Client, Outcome, Refusal, Unrecorded
 from gatewright.mcp.protocol import outcomes
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.recovery import marked
@@ -28,6 +28,7 @@ from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import METHODS
+from gatewright.standing import Line, Recorder
 
 __all__ = ["METHOD", "Endpoint", "Prepared", "StraightCall"]
 
@@ -47,39 +48,24 @@ class Endpoint(NamedTuple):
     loop: asyncio.AbstractEventLoop
 
 
-class _Line(Protocol):
-    def promote(self, going: StraightCall, reply: Any) -> Any: ...
-
-    def came(
-        self, going: StraightCall, exchange: Any, call: Call, back: Back
-    ) -> Coroutine[Any, Any, Outcome]: ...
-
-
-class _Recorder(Protocol):
-    def left(self, going: StraightCall) -> None: ...
-
-    def lost(self, going: StraightCall) -> None: ...
-
-
 class Prepared(Protocol):
     """What was decided (`gatewright.prepared.Prepared`)."""
 
     caller: Any
     client: Client
-    tool: Any
-    target: Any
+    like: Call
+    """What all its calls have in common."""
     facts: dict[str, Any]
-    line: _Line
+    line: Line
     policy: Any
-    recorder: _Recorder
+    kernel: Any
+    recorder: Recorder
 
     def begin(self, going: StraightCall) -> bool: ...
 
     def answered(self, going: StraightCall, raw: bytes) -> bool: ...
 
     def promoted(self, going: StraightCall) -> None: ...
-
-    def gone(self) -> None: ...
 
     def tell(self, call: Call, answer: Any, spent_s: float | None) -> None: ...
 
@@ -88,30 +74,27 @@ class StraightCall:
     """One such call, in every place where an ordinary one is known: to its session (`server_context.Running`), to the kernel, to the
     connection of its server (`pending_requests.PendingRequest`), and to the record (`prepared_trail.Told`)."""
 
-    # On the class, since most calls are answered and nothing else ever happens to them.
-    done = False
-    """Its answer has come, or it is an ordinary call by now."""
+    # On the class what stays as it is in most calls, which are answered, and nothing else ever happens to them. What is another in each
+    # stands in the object alone: an attribute that is in both is looked up the slow way.
     refusal: Refusal | None = None
     """Why it is to end."""
     task: Any = True  # of the kernel's: it can be ended
     sent = True
-    ident = 0
-    due = 0.0
     trail: Any = None
     rest: Any = None
     exchange: Any = None
     became: weakref.ref[Any] | None = None
     """What the kernel knows it as, once it is an ordinary call."""
-    slot, started, spent_s = 0, 0.0, None
-    asked = "", 0
-    answer: Outcome | None = None
-    """What its caller sees once that is recorded, or cannot be."""
-    _ready = False
-    """Whether all who hear of its end have: else its record was written before that."""
-    _is_recorded = False
     _served: ServedRequest | None = None
     """As which it goes on; None while it is no ordinary call."""
     _reply: HttpReply | None = None
+
+    due: float
+    slot: int
+    started: float
+    asked: tuple[str, int]
+    since: float
+    """When it came, by the clock of the endpoint."""
 
     def __init__(
         self,
@@ -129,7 +112,14 @@ class StraightCall:
         self.whole = whole
         self.session = session
         self._said = said
-        self.since = way.front.clock()
+        self.ident = 0
+        self.done = False
+        """Its answer has come, or it is an ordinary call by now."""
+        self.spent_s: float | None = None
+        self.answer: Outcome | None = None
+        """What its caller sees once that is recorded, or cannot be."""
+        self._ready = self._is_recorded = False
+        """Whether all who hear of its end have, and whether that is in the trail."""
 
     # -- for the connection of its server
 
@@ -156,23 +146,29 @@ class StraightCall:
         """Take the answer; False where there was one already."""
         if self.done:
             return False
-        if type(reply) is jsonrpc.Response and reply.result:
-            self.done = True
-            try:
-                plain = self.prepared.answered(self, reply.result)
-            except Exception:  # nobody else would answer its client
-                log.exception("the end of call %s broke", self.call.id)
-                plain = True
-                if not self._is_recorded:
-                    self.failed(Unrecorded("the audit trail is broken; see the gateway's log"))
-                self.prepared.tell(self.call, self.answer, None)
-            if plain:
-                self._ready = True
-                if self._is_recorded:
-                    self._leave()
-                return True
-            self.done = False
         self.promote(reply)
+        return True
+
+    def settle_plainly(self, ident: int, result: bytes) -> bool:
+        """The same of what `settle` is given by nearly all servers: a result, and nothing else."""
+        if self.done:
+            return False
+        self.done = True
+        try:
+            plain = self.prepared.answered(self, result)
+        except Exception:  # nobody else would answer its client
+            log.exception("the end of call %s broke", self.call.id)
+            plain = True
+            if not self._is_recorded:
+                self.failed(Unrecorded("the audit trail is broken; see the gateway's log"))
+            self.prepared.tell(self.call, self.answer, None)
+        if plain:
+            self._ready = True
+            if self._is_recorded:
+                self._leave()
+            return True
+        self.done = False
+        self.promote(jsonrpc.Response(b"%d" % ident, result))
         return True
 
     # -- for the kernel
@@ -222,7 +218,7 @@ class StraightCall:
     def written(self, number: int) -> Callable[[], object] | None:
         """Its end is in the trail (`turn_writes.Waiter`): it leaves once all have heard of that."""
         try:
-            self.prepared.recorder.left(self)
+            self.prepared.recorder.leave(self.slot)
         except Exception:
             log.exception("the intent of call %s could not be taken back", self.call.id)
         if self._ready:
@@ -248,7 +244,7 @@ class StraightCall:
         answer, self.answer = self.answer, None
         if answer is None:
             return
-        self.prepared.gone()
+        self.prepared.kernel.in_flight -= 1
         raw, request, session = None, self.call.request, self.session
         if type(answer) is Answer and session is None:
             raw = outcomes.plain(answer, METHOD, self.call.client, self._way.front.tail)

@@ -99,6 +99,13 @@ class Shadow:
         raise RuntimeError(f"prepared and walked calls differ: {what}")
 
 
+def _watch(prepared: PreparedCalls) -> Shadow | None:
+    return Shadow(prepared) if prepared.mode == "shadowed" else None
+
+
+PreparedCalls.watch = staticmethod(_watch)
+
+
 class _Filter:
     name = "shadow"
 
