@@ -123,7 +123,7 @@ def read_intents(folder: Path) -> list[bytes]:
 def _texts(file: FileIO) -> Iterator[bytes]:
     """What the taken slots hold. Nearly all are free: those cost no more than a look at their length, and no memory of their own."""
     some = bytearray(_AT_ONCE)
-    while (size := file.readinto(some)) >= SLOT_BYTES:
+    while (size := file.readinto(some) or 0) >= SLOT_BYTES:
         for at in range(0, size - SLOT_BYTES + 1, SLOT_BYTES):
             if some[at : at + 4] != _FREE:
                 yield _text(some, at)
