@@ -33,6 +33,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gatewright.secret_scanning import HELD
+from tests import fork_server
 from tests.cli.fixtures import endpoint, shell
 from tests.connections import Connections
 from tests.gathered_rows import gathered, rows_of
@@ -82,6 +83,7 @@ _FIRST = {
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
+fork_server.adopt()
 CONNECTIONS = Connections()
 CONNECTIONS.watch()
 _processes: list[int] = []

@@ -1,22 +1,23 @@
-"""Fork server for `python -m gatewright` in tests: commands start in a process that has imported the package already.
+"""Fork servers for `python -m gatewright` and `python script.py` in tests: both start in a process that has done their imports already.
 
-Most of what a short command costs is imports, so each process of pytest starts one such server when it needs it first, and
-`Popen` and `run` have it fork instead of starting Python. What runs is a process of its own with the given arguments, folder,
-environment and descriptors; the server tells how it ended. Where that would not be the same (another interpreter, options of
-it, a system without `pidfd_open`, measured coverage) the ordinary way is taken.
+Most of what a short command or a small tool server costs is imports, so each process of pytest starts two such servers when it
+needs them first, and `Popen` and `run` have them fork instead of starting Python. What runs is a process of its own with the
+given arguments, folder, environment and descriptors; the server tells how it ended. Where that would not be the same (another
+interpreter, options of it, a system without `pidfd_open`, measured coverage) the ordinary way is taken.
+
+Gateways have their tool servers started so as well: both those that run in a process of pytest, and those that are forked
+themselves (`adopt`). How a program is started is the subject of `tests/transport`, whose programs are no scripts.
 """
 
 from __future__ import annotations
 
 import atexit
-import gc
 import json
 import math
 import os
 import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -24,20 +25,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, NoReturn, cast, overload
+from types import ModuleType
+from typing import Any, Literal, cast, overload
 
-from tests.forked_process import become, leave
-from tests.huge_pages import collapse
+from gatewright.transport import launch
+from tests.forking import MOST, SAID
 
-__all__ = ["Popen", "can_fork", "main", "run"]
+__all__ = ["OWN_CHILDREN", "Popen", "adopt", "can_fork", "run"]
 
 _ROOT = Path(__file__).resolve().parents[1]
-_HEAD = struct.Struct("!I")
-_SAID = struct.Struct("!ci")
-"""`p` and the number of a process that has started, then `e` and its exit code."""
 _COMMAND = [sys.executable, "-m", "gatewright"]
-_DESCRIPTORS = 4
-"""What comes with an order: the three standard streams, and where to say which process it is and how it ended."""
+
+Kind = Literal["command", "script"]
+OWN_CHILDREN = "GATEWRIGHT_TESTS_OWN_CHILDREN"
+"""Of a gateway whose children are looked at: what is forked for it is a child of the fork server."""
 
 _UNKNOWN_MS = 5000
 """How long a process that was ordered in vain is waited for, to end it."""
@@ -55,14 +56,15 @@ class Popen(subprocess.Popen[Any]):
 
     def _execute_child(self, *given: Any) -> None:
         asked = signature(subprocess.Popen._execute_child).bind(self, *given).arguments  # type: ignore[attr-defined]
-        if not _can_fork(asked):
+        order = _order(asked) if _is_plain(asked) else None
+        if order is None:
             super()._execute_child(*given)  # type: ignore[misc]
             return
         self.forked = True
         streams = [asked[name] for name in ("p2cread", "c2pwrite", "errwrite")]
         try:
-            self.pid, self._ended_at = _server().start(
-                _order(asked), [at if one == -1 else one for at, one in enumerate(streams)]
+            self.pid, self._ended_at = _server(order[0]).start(
+                order[1], [at if one == -1 else one for at, one in enumerate(streams)]
             )
         finally:
             self._close_pipe_fds(*(asked[name] for name in _PIPES))  # type: ignore[attr-defined]
@@ -168,10 +170,10 @@ def run(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[A
 
 
 def _heard(descriptor: int, kind: bytes) -> int:
-    said = os.read(descriptor, _SAID.size)
-    if len(said) != _SAID.size or said[:1] != kind:
+    said = os.read(descriptor, SAID.size)
+    if len(said) != SAID.size or said[:1] != kind:
         raise AssertionError(f"the fork server said {said!r}; its own errors are on standard error")
-    number: int = _SAID.unpack(said)[1]
+    number: int = SAID.unpack(said)[1]
     return number
 
 
@@ -181,13 +183,14 @@ def _end_unknown(told_at: int) -> None:
     waiting.register(told_at, select.POLLIN)
     if not waiting.poll(_UNKNOWN_MS):
         return
-    said = os.read(told_at, _SAID.size)
-    if len(said) == _SAID.size and said[:1] == b"p" and not waiting.poll(0):
+    said = os.read(told_at, SAID.size)
+    if len(said) == SAID.size and said[:1] == b"p" and not waiting.poll(0):
         with suppress(ProcessLookupError):
-            os.kill(_SAID.unpack(said)[1], signal.SIGKILL)
+            os.kill(SAID.unpack(said)[1], signal.SIGKILL)
 
 
-def _can_fork(asked: Mapping[str, Any]) -> bool:
+def _is_plain(asked: Mapping[str, Any]) -> bool:
+    """Whether nothing is asked for that an order does not say."""
     plain: dict[str, Any] = {
         "preexec_fn": None,
         "pass_fds": (),
@@ -196,64 +199,62 @@ def _can_fork(asked: Mapping[str, Any]) -> bool:
         "executable": None,
     }
     plain |= {"gid": None, "gids": None, "uid": None, "umask": -1, "process_group": -1}
-    if any(asked[key] != value for key, value in plain.items()):
-        return False
-    command = asked["args"]
-    return isinstance(command, list | tuple) and can_fork(command, _environment(asked))
+    return all(asked[key] == value for key, value in plain.items())
 
 
-def can_fork(command: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether it would be the same, forked or not."""
-    known = hasattr(os, "pidfd_open") and list(command[:3]) == _COMMAND
-    return known and not any(
-        name.startswith("COVERAGE_")
-        or (
-            name.startswith(("PYTHON", "LC_", "LANG"))
-            and value not in (os.environ.get(name), *_INTERPRETER.get(name, ()))
-        )
+def can_fork(command: Sequence[str], environment: Mapping[str, str]) -> Kind | None:
+    """Which server would start it, None where it would not be the same, forked or not."""
+    kind = _kind(command)
+    if kind not in _kinds or any(one.startswith("COVERAGE_") for one in os.environ):
+        return None
+    other = any(
+        name.startswith(("PYTHON", "LC_", "LANG", "COVERAGE_"))
+        and value not in (os.environ.get(name), *_INTERPRETER.get(name, ()))
         for name, value in environment.items()
     )
+    return None if other else kind
 
 
-def _environment(asked: Mapping[str, Any]) -> Mapping[str, str]:
+def _kind(command: Sequence[str]) -> Kind | None:
+    if list(command[:3]) == _COMMAND:
+        return "command"
+    python = len(command) > 1 and command[0] == sys.executable
+    return "script" if python and command[1].endswith(".py") and command[1][0] != "-" else None
+
+
+def _order(asked: Mapping[str, Any]) -> tuple[Kind, bytes] | None:
+    """Who is to start it, and what is said to him; None where it would not be the same."""
+    if not isinstance(asked["args"], list | tuple):
+        return None
+    command = [os.fspath(one) for one in asked["args"]]
     given: Mapping[str, str] | None = asked["env"]
-    return os.environ if given is None else given
-
-
-def _order(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "arguments": [os.fspath(one) for one in asked["args"][3:]],
-        "folder": os.fspath(asked["cwd"] or Path.cwd()),
-        "environment": dict(_environment(asked)),
+    environment = os.environ if given is None else given
+    folder = Path(asked["cwd"] or Path.cwd())
+    kind = can_fork(command, environment)
+    if kind is None or (kind == "script" and not (folder / command[1]).is_file()):
+        return None
+    order = {
+        "arguments": command[3 if kind == "command" else 1 :],
+        "folder": str(folder),
+        "environment": dict(environment),
         "session": bool(asked["start_new_session"]),
     }
+    body = json.dumps(order).encode()
+    return (kind, body) if len(body) < MOST else None
 
 
 class _Server:
-    """One end of the connection to the process that forks."""
+    """One end of the connection to a process that forks."""
 
-    def __init__(self) -> None:
-        self._turn = threading.Lock()
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())],
-                pass_fds=(theirs.fileno(),),
-                cwd=_ROOT,
-                env={**os.environ, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": ""},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-            )
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
 
-    def start(self, order: Mapping[str, Any], streams: Sequence[int]) -> tuple[int, int]:
+    def start(self, order: bytes, streams: Sequence[int]) -> tuple[int, int]:
         """The process, and the descriptor on which its end is said."""
-        body = json.dumps(order).encode()
         ended_at, theirs = os.pipe()
         try:
             try:
-                with self._turn:
-                    socket.send_fds(self._control, [_HEAD.pack(len(body))], [*streams, theirs])
-                    self._control.sendall(body)
+                socket.send_fds(self.control, [order], [*streams, theirs])
             finally:
                 os.close(theirs)
             return _heard(ended_at, b"p"), ended_at
@@ -264,125 +265,66 @@ class _Server:
                 os.close(ended_at)
             raise
 
+
+class _Started(_Server):
+    """A process that forks, and the connection to it."""
+
+    def __init__(self, module: str, *scripts: socket.socket) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        super().__init__(ours)
+        given = [theirs.fileno(), *(one.fileno() for one in scripts)]
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, *map(str, given)],
+                pass_fds=given,
+                cwd=_ROOT,
+                # One thread: who forks has no others, and a gateway that searches counts with one anyway.
+                env={
+                    **os.environ,
+                    "PYTHONUTF8": "1",
+                    "PYTHONUNBUFFERED": "",
+                    "OPENBLAS_NUM_THREADS": "1",
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+
     def close(self) -> None:
         """End it, with what it has started."""
-        self._control.close()
+        self.control.close()
         self._process.wait(20)
 
 
-_kept: list[_Server] = []
+_kept: dict[Kind, _Server] = {}
+_shared: list[socket.socket] = []
+"""Over which processes that fork commands have scripts started."""
 _first = threading.Lock()
+_kinds: set[Kind | None] = {"command", "script"} if hasattr(os, "pidfd_open") else set()
 
 
-def _server() -> _Server:
+def _server(kind: Kind) -> _Server:
     with _first:
-        if not _kept:
-            _kept.append(_Server())
-            atexit.register(_kept[0].close)
-        return _kept[0]
+        if "script" not in _kept:
+            _keep("script", scripts := _Started("tests.forked_script"))
+            _shared.append(scripts.control)
+        if kind not in _kept:
+            _keep(kind, _Started("tests.forked_command", *_shared))
+        return _kept[kind]
 
 
-# -- the process that forks
+def _keep(kind: Kind, server: _Started) -> None:
+    _kept[kind] = server
+    atexit.register(server.close)
 
 
-class _Forking:
-    """Forks for each order and says how what it started has ended."""
-
-    def __init__(self, control: socket.socket) -> None:
-        self._control = control
-        self._waiting = select.poll()
-        self._waiting.register(control, select.POLLIN)
-        self._children: dict[int, tuple[int, int]] = {}
-        """Descriptor of a process → its number, and where its end is said."""
-
-    def next(self) -> dict[str, Any] | None:
-        """In a new process what it is to do; None, in the server alone, when nobody orders any more."""
-        while True:
-            for at, _ in self._waiting.poll():
-                if at != self._control.fileno():
-                    self._ended(at)
-                elif (order := self._received()) is None:
-                    self._end_all()
-                    return None
-                elif (mine := self._forked(*order)) is not None:
-                    return mine
-
-    def _received(self) -> tuple[dict[str, Any], list[int]] | None:
-        head, found, _, _ = socket.recv_fds(self._control, _HEAD.size, _DESCRIPTORS)
-        if len(head) < _HEAD.size:
-            return None
-        rest = _HEAD.unpack(head)[0]
-        body = bytearray()
-        while len(body) < rest:
-            body += self._control.recv(rest - len(body))
-        return json.loads(body), found
-
-    def _forked(self, order: dict[str, Any], found: list[int]) -> dict[str, Any] | None:
-        *streams, told_at = found
-        pid = os.fork()
-        if pid == 0:
-            self._leave()
-            become(order, streams)
-            os.write(told_at, _SAID.pack(b"p", os.getpid()))
-            os.close(told_at)
-            return order
-        for one in streams:
-            os.close(one)
-        child = os.pidfd_open(pid)
-        self._children[child] = pid, told_at
-        self._waiting.register(child, select.POLLIN)
-        return None
-
-    def _end_all(self) -> None:
-        """Nobody is left who would: a run of tests that is killed leaves no gateway behind."""
-        for pid, _ in self._children.values():
-            os.kill(pid, signal.SIGTERM)
-
-    def _leave(self) -> None:
-        """A new process keeps nothing of the server's."""
-        self._control.close()
-        for child, (_, told_at) in self._children.items():
-            os.close(child)
-            os.close(told_at)
-
-    def _ended(self, child: int) -> None:
-        pid, told_at = self._children.pop(child)
-        self._waiting.unregister(child)
-        os.close(child)
-        _, status = os.waitpid(pid, 0)
-        with suppress(BrokenPipeError):  # nobody waits for it
-            os.write(told_at, _SAID.pack(b"e", os.waitstatus_to_exitcode(status)))
-        os.close(told_at)
-
-
-def main() -> NoReturn:
-    """Fork for whoever holds the other end of the socket whose descriptor is the argument."""
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # it ends with whoever holds the other end, and says until then what ended
-        signal.signal(number, signal.SIG_IGN)
-    from gatewright import __main__  # noqa: PLC0415 - only in the process that forks
-    from tests.preloaded import preload  # noqa: PLC0415
-
-    forking = _Forking(socket.socket(fileno=int(sys.argv[1])))
-    preload()
-    sys.argv[:] = [str(__main__.__file__)]
-    gc.collect()
-    gc.freeze()
-    collapse()
-    order = forking.next()
-    if order is None:
-        os._exit(0)
-    from gatewright.cli import main as command  # noqa: PLC0415 - in the new process
-
-    sys.argv += order["arguments"]
-    try:
-        command()
-    except SystemExit as said:
-        leave(said)
-    raise AssertionError("a command ends by itself")
-
-
-if __name__ == "__main__":
-    main()
+def adopt(scripts: socket.socket | None = None) -> None:
+    """Tool servers of gateways in this process are started as `Popen` does it. In one that a fork server has made they are started
+    over that socket, and commands as they are everywhere; `OWN_CHILDREN` in the environment has them started as they are, too."""
+    if scripts is not None:
+        _kept["script"] = _Server(scripts)
+        _kinds.discard("command")
+        if OWN_CHILDREN in os.environ:
+            return
+    module = ModuleType("subprocess")
+    vars(module).update(vars(subprocess), Popen=Popen)
+    vars(launch)["subprocess"] = module

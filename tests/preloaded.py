@@ -15,9 +15,15 @@ __all__ = ["preload", "switch"]
 
 _BY_NAME = (
     *("uvloop", "uvicorn.lifespan.off", "uvicorn.protocols.http.auto"),
-    *("gatewright.hosts.commands.served", "encodings.utf_8_sig"),
+    *(
+        "gatewright.hosts.commands.served",
+        "encodings.utf_8_sig",
+        "encodings.idna",
+        "encodings.cp437",
+    ),
+    *("gatewright.validators.code_safety", "gatewright.validators.code_rules"),
 )
-"""What a gateway imports by its name when it begins to serve."""
+"""What a gateway imports by its name when it begins to serve, or is asked to judge code."""
 
 
 def switch() -> None:
@@ -47,9 +53,21 @@ def preload() -> None:
     for name in _BY_NAME:
         with suppress(ImportError):
             import_module(name)
+    _search()
     redaction_of(build([], {}, Path("state")), bytes(32))
     secret_scanning.prepare()
     # Reads the signals of pins, which takes as long as all else of a start.
     suspicion("say", {"description": "Say it"})
     for pattern in patterns.uncompiled():
         pattern.ready()
+
+
+def _search() -> None:
+    """What the first search among tools reads, nearly all of what it costs."""
+    from gatewright.discovery import kept_index, lexicon, vectors  # noqa: PLC0415 - as above
+    from gatewright.discovery.index import ToolIndex  # noqa: PLC0415
+
+    kept_index.made_by()
+    lexicon.lexicon()
+    vectors.table()
+    assert not ToolIndex()

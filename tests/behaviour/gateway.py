@@ -45,8 +45,11 @@ def config(*servers: dict[str, Any], grants: Any = None, **tables: Any) -> dict[
 class Gateway:
     """A running gateway. `url` is its MCP endpoint."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: Path, ready: str) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], folder: Path, ready: str, own_children: bool = False
+    ) -> None:
         self.process = process
+        self._own_children = own_children
         self.folder = folder
         self.file = folder / "mgp.toml"
         words = ready.split()
@@ -56,6 +59,16 @@ class Gateway:
     @property
     def pid(self) -> int:
         return self.process.pid
+
+    def children(self) -> set[int]:
+        """The processes that it has started, also those that have ended and that it has not heard of yet."""
+        assert self._own_children, (
+            "ask for `own_children`: others may be children of the fork server"
+        )
+        found = set()
+        for task in Path(f"/proc/{self.pid}/task").iterdir():
+            found |= {int(one) for one in (task / "children").read_text().split()}
+        return found
 
     @property
     def operator_token(self) -> str:
@@ -142,8 +155,11 @@ def _value(value: Any) -> str:
 
 
 @contextmanager
-def running(folder: Path, content: dict[str, Any], *options: str) -> Iterator[Gateway]:
-    """A gateway with this configuration, until the block ends; then it has gone, with all it started."""
+def running(
+    folder: Path, content: dict[str, Any], *options: str, own_children: bool = False
+) -> Iterator[Gateway]:
+    """A gateway with this configuration, until the block ends; then it has gone, with all it started. With `own_children` its tool
+    servers are that to the operating system, too (`fork_server.OWN_CHILDREN`)."""
     path = write(folder, content)
     log = (folder / "gateway.log").open("wb")
     process = fork_server.Popen(
@@ -152,10 +168,14 @@ def running(folder: Path, content: dict[str, Any], *options: str) -> Iterator[Ga
         stdout=subprocess.PIPE,
         stderr=log,
         cwd=folder,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={
+            **os.environ,
+            "PYTHONUNBUFFERED": "1",
+            **({fork_server.OWN_CHILDREN: "1"} if own_children else {}),
+        },
     )
     try:
-        yield Gateway(process, folder, _ready(process, folder))
+        yield Gateway(process, folder, _ready(process, folder), own_children)
     finally:
         if process.poll() is None:
             process.terminate()

@@ -11,7 +11,6 @@ import pytest
 
 from tests.behaviour.gateway import DEADLINE, Gateway, as_toml, config, running, server
 from tests.behaviour.hosts import RpcError, host
-from tests.behaviour.test_whole import children
 from tests.behaviour.wires import StdioWire
 from tests.servers.rig import alive
 
@@ -38,10 +37,10 @@ async def test_a_grant_that_is_taken_away_counts_from_the_next_call(
     tmp_path: Path, door: str
 ) -> None:
     """And the list is told to have changed; the child keeps its process."""
-    with running(tmp_path, config(server("echo"))) as gateway:
+    with running(tmp_path, config(server("echo")), own_children=True) as gateway:
         async with host(gateway, door, can=OFFER) as client:
             assert await client.text("echo__echo", message="before") == "before"
-            before = children(gateway.pid)
+            before = gateway.children()
             line = gateway.reload(config(server("echo"), grants=[]))
             assert "grants.* echo/*" in line
             with pytest.raises(RpcError) as caught:
@@ -49,7 +48,7 @@ async def test_a_grant_that_is_taken_away_counts_from_the_next_call(
             assert caught.value.data["reason"] == "access_denied"
             await client.note(LIST_CHANGED)
             assert await client.tools() == []
-            assert children(gateway.pid) == before
+            assert gateway.children() == before
         event = last(gateway, "applied")
         assert event["changed"] == ["grants.* echo/*"]
         assert (event["outcome"], event["restart_to_apply"]) == ("success", [])
@@ -83,9 +82,9 @@ async def test_a_broken_file_changes_nothing_and_says_what_to_write(tmp_path: Pa
 
 
 async def test_a_changed_server_ends_its_calls_while_the_new_one_serves(tmp_path: Path) -> None:
-    with running(tmp_path, config(server("asker"), server("echo"))) as gateway:
+    with running(tmp_path, config(server("asker"), server("echo")), own_children=True) as gateway:
         async with host(gateway, can=OFFER) as client, host(gateway, can=OFFER) as other:
-            before = children(gateway.pid)
+            before = gateway.children()
             long = await client.start(
                 "tools/call",
                 {
@@ -97,8 +96,8 @@ async def test_a_changed_server_ends_its_calls_while_the_new_one_serves(tmp_path
             await client.note("notifications/progress")
             line = gateway.reload(config(server("asker", env={"NEW": "1"}), server("echo")))
             assert "servers.asker.env.NEW" in line
-            assert len(children(gateway.pid) & before) == 2
-            assert len(children(gateway.pid) - before) == 1
+            assert len(gateway.children() & before) == 2
+            assert len(gateway.children() - before) == 1
             summed = await other.call("asker__structured", a=1, b=2)
             assert summed["structuredContent"] == {"sum": 3}
             ended = await client.finish(long)
@@ -109,13 +108,13 @@ async def test_a_changed_server_ends_its_calls_while_the_new_one_serves(tmp_path
 
 async def remaining(gateway: Gateway, count: int) -> set[int]:
     async with asyncio.timeout(DEADLINE):
-        while len(found := children(gateway.pid)) != count:
+        while len(found := gateway.children()) != count:
             await asyncio.sleep(0.01)
     return found
 
 
 async def test_a_removed_server_goes_and_an_added_one_comes(tmp_path: Path) -> None:
-    with running(tmp_path, config(server("echo"), server("asker"))) as gateway:
+    with running(tmp_path, config(server("echo"), server("asker")), own_children=True) as gateway:
         async with host(gateway, can=OFFER) as client:
             gateway.reload(config(server("asker"), server("extras")))
             await client.note(LIST_CHANGED)
@@ -130,9 +129,9 @@ async def test_a_removed_server_goes_and_an_added_one_comes(tmp_path: Path) -> N
 
 
 async def test_a_call_of_a_removed_server_comes_to_its_end(tmp_path: Path) -> None:
-    with running(tmp_path, config(server("asker"), server("echo"))) as gateway:
+    with running(tmp_path, config(server("asker"), server("echo")), own_children=True) as gateway:
         async with host(gateway, can=OFFER) as client:
-            before = children(gateway.pid)
+            before = gateway.children()
             long = await client.start(
                 "tools/call",
                 {
@@ -145,7 +144,7 @@ async def test_a_call_of_a_removed_server_comes_to_its_end(tmp_path: Path) -> No
             gateway.reload(config(server("echo")))
             await client.note(LIST_CHANGED)
             assert await client.tools() == ["echo__echo"]
-            assert children(gateway.pid) == before
+            assert gateway.children() == before
             ended = await client.finish(long)
             assert ended["content"][0]["text"] == "awake"
             assert await remaining(gateway, 1) < before

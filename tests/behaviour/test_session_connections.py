@@ -13,7 +13,6 @@ from gatewright.approvals.store import Approvals
 from tests.behaviour.gateway import config, running, server
 from tests.behaviour.groundhog_client import RefusedError, connected
 from tests.behaviour.test_approvals import waiting
-from tests.behaviour.test_whole import children
 from tests.storage.parts import state_in
 
 pytestmark = pytest.mark.timeout(180)
@@ -27,16 +26,16 @@ async def test_a_call_that_outlives_its_session_starts_no_process(tmp_path: Path
         approvals={"approver": "operator", "hold_s": 60},
     )
     said = {"security_context": {"session_id": "mine"}}
-    with running(tmp_path, content) as gateway:
+    with running(tmp_path, content, own_children=True) as gateway:
         queue = Approvals(state_in(tmp_path / "state"), clock=time.time, random=os.urandom)
         url, key = gateway.urls["groundhog"], gateway.operator_token
         async with connected(url, key) as client, connected(url, key) as other:
-            before = children(gateway.pid)
+            before = gateway.children()
             calling = asyncio.create_task(client.invoke("echo__echo", {"message": "x"}, **said))
             asked = await waiting(queue)
             await other.request("session/close", {"session_id": "mine"})
             queue.approve(asked.id, by="olga")
             with pytest.raises(RefusedError, match="session"):
                 await calling
-            assert children(gateway.pid) == before
+            assert gateway.children() == before
         queue.close()

@@ -270,14 +270,6 @@ async def test_resources_and_prompts_are_valid_where_they_are_listed(
         assert "Ada" in json.dumps(got)
 
 
-def children(pid: int) -> set[int]:
-    """The processes a process has started."""
-    found = set()
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found |= {int(one) for one in (task / "children").read_text().split()}
-    return found
-
-
 def rss(pid: int) -> int:
     """Resident memory in bytes."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -295,28 +287,28 @@ async def _twenty_come_and_go(several: Gateway, door: str) -> None:
 
 @pytest.mark.parametrize("door", ["http 2025-11-25", f"http {MODERN}", "websocket 2025-11-25"])
 async def test_twenty_hosts_that_vanish_leave_nothing(tmp_path: Path, door: str) -> None:
-    with running(tmp_path, config(server("asker"), server("echo"))) as several:
+    with running(tmp_path, config(server("asker"), server("echo")), own_children=True) as several:
         async with host(several, door) as first:
             await _twenty_come_and_go(several, door)  # what is made once is there
             assert await first.text("echo__echo", message="warm") == "warm"
-            before, grown = children(several.pid), rss(several.pid)
+            before, grown = several.children(), rss(several.pid)
             await _twenty_come_and_go(several, door)
             assert await first.text("echo__echo", message="on") == "on"
-            assert children(several.pid) == before
+            assert several.children() == before
             assert rss(several.pid) - grown < 10 * 1024 * 1024
 
 
 @pytest.mark.parametrize("door", ["http 2025-11-25", f"http {MODERN}", "websocket 2025-11-25"])
 async def test_a_child_killed_in_a_call_is_back_within_a_second(tmp_path: Path, door: str) -> None:
     """MGP-6.4-8 and MGP-6.4-9: and both ends of it are in the record."""
-    with running(tmp_path, config(server("asker"))) as gateway:
+    with running(tmp_path, config(server("asker")), own_children=True) as gateway:
         async with host(gateway, door) as client:
             meta = {"progressToken": 1}
             doomed = await client.start(
                 "tools/call", {"name": "asker__slow", "arguments": {"seconds": 30}, "_meta": meta}
             )
             await client.note("notifications/progress")
-            (child,) = children(gateway.pid)
+            (child,) = gateway.children()
             os.kill(child, 9)
             lost = await client.finish(doomed)
             assert lost["isError"] is True

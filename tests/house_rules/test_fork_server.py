@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -154,11 +155,11 @@ def test_who_is_interrupted_while_a_process_starts_leaves_none_behind(
         "environment": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         "session": False,
     }
-    server = fork_server._server()
+    server = fork_server._server("command")
     monkeypatch.setattr(fork_server, "_heard", interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):
-            server.start(order, [given, theirs, theirs])
+            server.start(json.dumps(order).encode(), [given, theirs, theirs])
         os.close(theirs)
         assert select.select([shown], [], [], DEADLINE_S)[0]
         assert os.read(shown, 1) == b""  # nobody holds its other end
@@ -178,8 +179,9 @@ def test_what_a_run_leaves_when_it_is_killed_is_ended(tmp_path: Path) -> None:
         "environment": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         "session": True,
     }
-    server = fork_server._Server()
-    _, ended_at = server.start(order, [given, theirs, theirs])
+    fork_server._server("script")
+    server = fork_server._Started("tests.forked_command", *fork_server._shared)
+    _, ended_at = server.start(json.dumps(order).encode(), [given, theirs, theirs])
     os.close(theirs)
     try:
         server.close()  # as the system does for a process that is killed
