@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import json
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gatewright.approvals.queue import ApprovalQueue
+from gatewright.approvals.request import Asked
 from gatewright.console.screens.inbox import Several
 from tests.console.asking import Api, signed_in
+from tests.console.in_process import within
 from tests.console.running import DEMO, Console, eventually, running
 
 
@@ -131,3 +136,33 @@ def hook() -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+async def test_what_is_not_shown_whole_has_no_button_that_approves_it(tmp_path: Path) -> None:
+    """Alone, where not all of it is kept; among others, also where it hides much."""
+    async with within(tmp_path) as console:
+        queue = console.parts.ground.of(ApprovalQueue)
+        assert queue is not None
+        hides = json.dumps({"a": "\u202e\u200b" * 150}, ensure_ascii=False)
+        asked = {}
+        for name, text in (
+            ("plain", "{}"),
+            ("long", f'{{"a":"{"x" * 20_000}"}}'),
+            ("hides", hides),
+        ):
+            said = Asked("ann", "demo", name, sha256(text.encode()).hexdigest())
+            made = queue.ask(said, arguments=text, risk="moderate", reason="x", quorum=1)
+            assert made is not None
+            asked[name] = made
+        olga = await console.person("operator", "olga")
+        pages = {name: (await olga.get(f"/inbox/{one.id}")).text for name, one in asked.items()}
+        may = {name: "Approve once" in page for name, page in pages.items()}
+        assert may == {"plain": True, "long": False, "hides": True}
+        assert "nobody can approve it here" in pages["long"]
+        assert pages["hides"].count("U+202E") >= 150
+        of = "%20".join(f"{one.id}:{one.runs}" for one in asked.values())
+        batch = (await olga.get(f"/inbox/batch?of={of}")).text
+        assert "1 requests" in batch
+        assert "2 of those that were selected hide too much" in batch
+        assert asked["plain"].id in batch
+        assert asked["long"].id not in batch

@@ -14,6 +14,7 @@ from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval
 from gatewright.command_text import to_type
 from gatewright.console.approval_details import ApprovalDetails, Detail
+from gatewright.console.definition_pages import pages_of
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.held_definitions import HeldDefinitions, HeldDetail, Looked
 from gatewright.console.inbox_decisions import (
@@ -35,6 +36,7 @@ from gatewright.console.lists import placed
 from gatewright.console.operations import ApiError, Asking
 from gatewright.console.paging import url_of
 from gatewright.console.people import Person
+from gatewright.console.rendering import is_short
 from gatewright.console.screen import Badge, Copies, Page, Screen, View, posted
 from gatewright.storage.errors import StoreError
 
@@ -151,6 +153,7 @@ class Inbox(Screen):
             "again": bool(looked) and before != looked,
             "minutes": MINUTES,
             "said_of": said_of,
+            "pages_of": pages_of,
             "said": said,
             "part": part,
         }
@@ -168,9 +171,15 @@ class Inbox(Screen):
         """All of them, with their arguments, before anybody decides."""
         given: Several = asking.given
         found = self._details.lists.some(tuple(one.id for one in given.looked))
-        waiting = [one for one in found if one.state == "pending"]
+        pending = [one for one in found if one.state == "pending"]
+        waiting = [one for one in pending if not one.unseen and is_short(one.arguments)]
         of = " ".join(f"{one.id}:{one.runs}" for one in waiting)
-        values = {"waiting": waiting, "of": of, "left": len(given.looked) - len(waiting)}
+        values = {
+            "waiting": waiting,
+            "of": of,
+            "left": len(given.looked) - len(pending),
+            "long": len(pending) - len(waiting),
+        }
         return View("inbox/batch.html", values)
 
     async def _batch(self, asking: Asking) -> View:
