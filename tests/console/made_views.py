@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.approvals.request import Approval
+from gatewright.approvals.request import Approval, is_own
 from gatewright.audit.records import Record
 from gatewright.console.access_changes import Effect, Planned, Replayed
 from gatewright.console.access_shapes import AccessChange
@@ -200,6 +200,7 @@ def _inbox() -> Iterator[View]:
         "minutes": MINUTES,
         "sorts": SORTS,
         "pages_of": pages_of,
+        "is_own": is_own,
         "detail": None,
         "held": None,
     }
@@ -310,7 +311,7 @@ def _lists() -> Iterator[View]:
     asked = ListAsked(agent=HIDES, server=HIDES, risk=HIDES)
     page = {
         "asked": asked, "sorts": SORTS, "url": lambda **_: "/inbox", "query": "", "part": False, "said": None,
-        "looked": "", "found": filled(InboxList, rows=[], opened="", shown="", next=""),
+        "looked": "", "is_own": is_own, "found": filled(InboxList, rows=[], opened="", shown="", next=""),
     }  # fmt: skip
     yield "inbox/page.html", {**page, "title": "Inbox"}
     request = filled(Approval, id="ap_1", kind="agent", risk="dangerous", state="denied", edited="")

@@ -166,3 +166,43 @@ async def test_what_is_not_shown_whole_has_no_button_that_approves_it(tmp_path: 
         assert "2 of those that were selected hide too much" in batch
         assert asked["plain"].id in batch
         assert asked["long"].id not in batch
+
+
+async def test_nobody_is_offered_to_decide_on_their_own_call(tmp_path: Path) -> None:
+    async with within(tmp_path) as console:
+        queue = console.parts.ground.of(ApprovalQueue)
+        assert queue is not None
+        own = Asked("olga", "demo", "write", "d" * 64, kind="operator")
+        made = queue.ask(own, arguments="{}", risk="moderate", reason="x", quorum=1)
+        assert made is not None
+        olga, bob = (
+            await console.person("operator", "olga"),
+            await console.person("operator", "bob"),
+        )
+        mine, his = [(await one.get(f"/inbox/{made.id}")).text for one in (olga, bob)]
+        assert ("Approve once" in mine, "Deny" in mine, "data-pick" in mine) == (
+            False,
+            False,
+            False,
+        )
+        assert ("Approve once" in his, "Deny" in his, "data-pick" in his) == (True, True, True)
+        assert "somebody else has to decide" in mine
+        assert 'href="/live/running?agent=olga"' in mine
+
+
+async def test_the_last_decision_is_said_where_nothing_is_left(tmp_path: Path) -> None:
+    """Among others a line above them would move what is under the pointer."""
+    async with within(tmp_path) as console:
+        queue = console.parts.ground.of(ApprovalQueue)
+        assert queue is not None
+        bob = await console.person("operator", "bob")
+        said = list[bool]()
+        asked = [Asked("ann", "demo", f"write{one}", "d" * 64) for one in range(2)]
+        waiting = [
+            queue.ask(one, arguments="{}", risk="moderate", reason="x", quorum=1) for one in asked
+        ]
+        for one in waiting:
+            assert one is not None
+            page = (await bob.form(f"/inbox/{one.id}/approve", {"digest": one.runs})).text
+            said.append(f"Approved: demo / {one.tool}." in page)
+        assert said == [False, True]

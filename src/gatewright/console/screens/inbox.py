@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gatewright.approvals.lists import place_of
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.approvals.request import Approval
+from gatewright.approvals.request import Approval, is_own
 from gatewright.command_text import to_type
 from gatewright.console.approval_details import ApprovalDetails, Detail
 from gatewright.console.definition_pages import pages_of
@@ -154,6 +154,7 @@ class Inbox(Screen):
             "minutes": MINUTES,
             "said_of": said_of,
             "pages_of": pages_of,
+            "is_own": is_own,
             "said": said,
             "part": part,
         }
@@ -196,15 +197,21 @@ class Inbox(Screen):
         async def run(asking: Asking) -> View:
             before = self._queue.get(asking.path["id"])
             done = await operation(asking)
-            said = ""
-            if before is not None and getattr(done, "state", "") == "pending":
-                said = f"Your yes counts. {before.quorum} operators have to agree."
-            return await self._after(before, said, asking)
+            state = getattr(done, "state", "")
+            said = (
+                f"Your yes counts. {before.quorum} operators have to agree."
+                if before is not None and state == "pending"
+                else ""
+            )
+            return await self._after(before, said, asking, last=_done(done, state))
 
         return run
 
-    async def _after(self, before: Approval | None, said: str, asking: Asking) -> View:
-        """The list in which it was decided, with the next one open: the first that comes after the one that was decided."""
+    async def _after(
+        self, before: Approval | None, said: str, asking: Asking, last: str = ""
+    ) -> View:
+        """The list in which it was decided, with the next one open: the first that comes after the one that was decided. `last` is said where
+        none is left: among others they say it by moving up, and a line above them would move them under the pointer."""
         asked = asked_at(asking.given, self._clock())
         found = list_of(self._details, self._held, asked)
         if before is not None:
@@ -215,7 +222,14 @@ class Inbox(Screen):
                 if one.request is None or place_of(one.request, asked.sort) > place
             )
             found = replace(found, opened=next(behind, found.opened))
+        said = said or ("" if found.rows else last)
         return View("inbox/list.html", await self._values(found, asked, said))
+
+
+def _done(one: Any, state: str) -> str:
+    """What was decided on a request, or on a definition, in a sentence."""
+    what = state or ("accepted" if one.standing == "pinned" else "refused")
+    return f"{what.capitalize()}: {one.server} / {one.tool}."
 
 
 def _copies(detail: Detail | None, held: HeldDetail | None, asked: ListAsked) -> Copies:
