@@ -5,7 +5,15 @@ import json
 import pytest
 
 from gatewright.approvals import request as approval_module
-from gatewright.approvals.request import SHOWN_CHARS, Approval, Asked, Scope, agreed_on, is_own, shown
+from gatewright.approvals.request import (
+    SHOWN_CHARS,
+    Approval,
+    Asked,
+    Scope,
+    agreed_on,
+    is_own,
+    shown,
+)
 from gatewright.secret_scanning import without_secrets
 from tests.audit.parts import approval
 
