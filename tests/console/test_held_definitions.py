@@ -11,7 +11,7 @@ import pytest
 from gatewright.console import held_definitions
 from gatewright.console.held_definitions import HeldAsked, HeldDefinition, Looked, held_id
 from gatewright.console.operations import ApiError
-from gatewright.console.rendering import MOST_CHARS
+from gatewright.console.whole_texts import MOST_CHARS
 from gatewright.pins.store import Seen
 from tests.console.inbox_parts import World
 

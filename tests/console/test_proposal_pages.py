@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.console.rendering import MOST_CHARS
+from gatewright.console.whole_texts import MOST_CHARS
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.in_process import Inside
 from gatewright.rooms.participants.tool_responder import Tools

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from gatewright.console import rendering
 from gatewright.console.rendering import (
     FOLD_CHARS,
-    MOST_CHARS,
     arguments,
     duration,
     element_id,
@@ -25,6 +24,7 @@ from gatewright.console.rendering import (
     when,
     whole,
 )
+from gatewright.console.whole_texts import MOST_CHARS
 from tests.costs import lines_run
 
 _TAG = re.compile(r"<[^>]*>")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatewright.console.operations import ApiError
-from gatewright.console.rendering import MOST_CHARS
-from gatewright.console.whole_texts import TextPage, WholeTexts
+from gatewright.console.whole_texts import MOST_CHARS, TextPage, WholeTexts
 
 OF = ("definition", "ann", "files", "read")
 TEXT = "".join(chr(0x4E00 + number % 5000) for number in range(2 * MOST_CHARS + 7))

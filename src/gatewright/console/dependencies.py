@@ -36,5 +36,5 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Counts the tokens of tools, and remembers them."""
     clock: Callable[[], float]
     """Unix seconds."""
-    texts: WholeTexts = msgspec.field(default_factory=WholeTexts)
+    texts: WholeTexts
     """What is longer than a page, by pages."""

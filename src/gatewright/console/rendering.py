@@ -16,12 +16,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gatewright.command_text import to_type
+from gatewright.console.whole_texts import MOST_CHARS
 from gatewright.mcp.wire import foreign_json
 from gatewright.secret_scanning.escape_invisible import is_seen, is_unseen, spelled
 
 __all__ = [
     "FOLD_CHARS",
-    "MOST_CHARS",
     "arguments",
     "browser",
     "curl",
@@ -42,8 +42,6 @@ __all__ = [
 
 FOLD_CHARS = 600
 """What is longer is folded: its beginning stands there, the whole behind a click."""
-MOST_CHARS = 16_384
-"""What is longer than that is not in the page at all, and says so."""
 _MARKS, _PIECE = 200, 64
 """Marks of one text at most, where it is not shown whole; characters that are looked at together."""
 _LARGER = 4

@@ -13,7 +13,8 @@ from gatewright.call import Caller
 from gatewright.console.operations import ApiError
 from gatewright.console.paging import Key, page_of
 from gatewright.console.people import Person
-from gatewright.console.rendering import MOST_CHARS, is_short
+from gatewright.console.rendering import is_short
+from gatewright.console.whole_texts import MOST_CHARS
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.payload import Chat, Proposed, Requested, Responded, Said
 from gatewright.rooms.hub import Hub, NoPlace

@@ -16,9 +16,11 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.console.operations import ApiError
-from gatewright.console.rendering import MOST_CHARS
 
-__all__ = ["Proof", "TextPage", "WholeTexts"]
+__all__ = ["MOST_CHARS", "Proof", "TextPage", "WholeTexts"]
+
+MOST_CHARS = 16_384
+"""Of one text in a page. What is longer says so, and is read by pages of so many where somebody decides on it."""
 
 Proof = Annotated[str, Meta(max_length=64)]
 
