@@ -19,6 +19,7 @@ _SERIOUS = ("serious", "critical")
 
 def settled(page: Page) -> None:
     """Wait until what has just come may be pressed."""
+    page.wait_for_timeout(100)  # it says that something has come a moment after that stands there
     # The page says when. An expectation looks ever more rarely, which is a quarter of a second more each time.
     page.locator("body:not([data-fresh])").wait_for(state="attached")
 
