@@ -112,6 +112,16 @@ async def test_the_page_says_what_of_long_arguments_it_does_not_show(world: Worl
     assert "Other arguments" not in page
 
 
+async def test_what_is_not_shown_whole_is_denied_and_never_approved(world: World) -> None:
+    world.queue.one = replace(world.queue.one, arguments=shown('{"a":"' + "x" * 20_000 + '"}'))
+    seen = sha256(world.queue.one.arguments.encode()).hexdigest()
+    page = (await world.ask())[2]
+    assert ("value=deny>" in page, "value=approve>" in page) == (True, False)
+    found = await world.ask("POST", key="op", decision="approve", seen=seen)
+    assert (found[0], world.queue.said) == (409, [])
+    assert (await world.ask("POST", key="op", decision="deny", seen=seen))[0] == 200
+
+
 async def test_an_operators_key_decides_once(world: World) -> None:
     status, _, page = await world.ask(
         "POST", key="op", decision="approve", comment="fine", edited=ARGUMENTS

@@ -5,7 +5,15 @@ import json
 import pytest
 
 from gatewright.approvals import request as approval_module
-from gatewright.approvals.request import SHOWN_CHARS, Approval, Asked, Scope, agreed_on, shown
+from gatewright.approvals.request import (
+    SHOWN_CHARS,
+    Approval,
+    Asked,
+    Scope,
+    agreed_on,
+    is_own,
+    shown,
+)
 from gatewright.secret_scanning import without_secrets
 from tests.audit.parts import approval
 
@@ -102,3 +110,9 @@ def test_several_operators_agree_on_what_all_of_them_said_yes_to(
 ) -> None:
     """Not on what the last one did."""
     assert agreed_on(votes, 10.0) == agreed
+
+
+def test_an_operators_host_and_a_server_are_somebody_else_of_the_same_name() -> None:
+    kinds = ("operator", "agent", "owner", "server")
+    assert [is_own(kind, "olga", "olga") for kind in kinds] == [True, True, False, False]
+    assert not is_own("operator", "olga", "otto")

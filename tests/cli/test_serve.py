@@ -307,3 +307,15 @@ def test_the_announcement_keeps_off_standard_output_with_stdio(
     assert capfd.readouterr().out == ""
     announce(settings, ready, stdio=False)
     assert capfd.readouterr().out == "ready http://127.0.0.1:1/mcp sse=http://127.0.0.1:1/sse\n"
+
+
+def test_a_person_is_told_what_the_address_of_the_console_is_for(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatewright.cli.serve.is_terminal", lambda _: True)
+    settings = load(EXAMPLES / "mgp.toml", environ={})
+    url = "http://127.0.0.1:2/open#token"
+    announce(settings, Ready("http://127.0.0.1:1/mcp", {"console": url}, {}), stdio=False)
+    told = capfd.readouterr().err.partition(url)[2]
+    assert told.startswith("\n             in a browser")
+    assert "it opens once; another: `" in told

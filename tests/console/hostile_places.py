@@ -16,8 +16,8 @@ from gatewright import console
 __all__ = ["Places"]
 
 _TEMPLATES = Path(console.__file__).parent / "templates"
-_FOREIGN = re.compile(r"\|\s*(line|foreign|arguments)\b")
-Filter = Callable[[Any], Markup]
+_FOREIGN = re.compile(r"\|\s*(line|foreign|arguments|whole)\b")
+Filter = Callable[..., Markup]
 
 
 class Places:
@@ -50,12 +50,12 @@ class Places:
         return _FOREIGN.sub(numbered, source)
 
     def _fed(self, place: str, real: Filter) -> Filter:
-        def fed(said: Any) -> Markup:
+        def fed(said: Any, **how: Any) -> Markup:
             if not isinstance(said, str) or not said:
-                return real(said)  # a number, say
+                return real(said, **how)  # a number, say
             at = self.shown[place]
             self.shown[place] += 1
-            return real(self._texts[at % len(self._texts)])
+            return real(self._texts[at % len(self._texts)], **how)
 
         return fed
 

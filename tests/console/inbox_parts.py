@@ -17,6 +17,7 @@ from gatewright.console.held_definitions import HeldDefinitions
 from gatewright.console.inbox_decisions import ApprovalDecisions
 from gatewright.console.operations import Asking
 from gatewright.console.people import Person
+from gatewright.console.whole_texts import WholeTexts
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pins, Seen
 from tests.storage.parts import state_in
@@ -49,6 +50,7 @@ class World:
             ),
             gateway=SimpleNamespace(inside=SimpleNamespace(kernel=SimpleNamespace(policy=policy))),
             changes=self.changes,
+            texts=WholeTexts(),
             clock=lambda: self.now,
         )
         self.details = ApprovalDetails(parts)

@@ -13,6 +13,7 @@ from typing import Any
 
 from gatewright.cli.running import read_running
 from gatewright.console.commands import one_time_url
+from tests import fork_server
 
 __all__ = ["DEMO", "Console", "eventually", "running"]
 
@@ -53,7 +54,7 @@ class Console:
     def command(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Run a command of ours against it, to its end, as its operator."""
         running = read_running(self._state)
-        return subprocess.run(
+        return fork_server.run(
             [sys.executable, "-m", "gatewright", *args, "--config", str(self.config)],
             capture_output=True,
             text=True,
@@ -72,7 +73,7 @@ class Console:
         """While inside, a call of a tool runs, or waits for somebody."""
         given = [f"{name}={value}" for name, value in arguments.items()]
         command = [sys.executable, "-m", "gatewright", "tool", "call", tool, *given]
-        calling = subprocess.Popen(
+        calling = fork_server.Popen(
             [*command, "--config", str(self.config)],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -99,7 +100,7 @@ def running(
     head = f'[gateway]\nport = 0\nanonymous = "allow"\n{gateway}\n[storage]\npath = "{folder}/state"\n[console]\n{console}\n'
     config.write_text(head + text, encoding="utf-8")
     log = (folder / "log.txt").open("w", encoding="utf-8")
-    process = subprocess.Popen(
+    process = fork_server.Popen(
         [sys.executable, *program, "serve", "--config", str(config)],
         stdout=subprocess.PIPE,
         stderr=log,

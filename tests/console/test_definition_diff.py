@@ -17,7 +17,8 @@ from gatewright.console.definition_diff import (
     line_difference,
     unified,
 )
-from gatewright.console.rendering import MOST_CHARS, foreign
+from gatewright.console.rendering import foreign
+from gatewright.console.whole_texts import MOST_CHARS
 from tests.costs import lines_run
 
 

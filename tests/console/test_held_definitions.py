@@ -11,7 +11,7 @@ import pytest
 from gatewright.console import held_definitions
 from gatewright.console.held_definitions import HeldAsked, HeldDefinition, Looked, held_id
 from gatewright.console.operations import ApiError
-from gatewright.console.rendering import MOST_CHARS
+from gatewright.console.whole_texts import MOST_CHARS
 from gatewright.pins.store import Seen
 from tests.console.inbox_parts import World
 
@@ -136,9 +136,7 @@ async def test_whoever_has_an_id_from_anywhere_can_decide(world: World) -> None:
     assert len(vars(world.held)["_listed"]) <= held_definitions._KNOWN
 
 
-async def test_what_is_longer_than_a_page_shows_is_accepted_by_the_command_alone(
-    world: World,
-) -> None:
+async def test_what_is_longer_than_a_page_shows_is_not_accepted_unread(world: World) -> None:
     """What stands behind the part that is shown would be relied on as well."""
     says = "two, and " + "x" * MOST_CHARS
     world.list_tool(says)
@@ -148,7 +146,7 @@ async def test_what_is_longer_than_a_page_shows_is_accepted_by_the_command_alone
     with pytest.raises(ApiError) as caught:
         await world.held.accept(world.asking(ID, Looked(digest=digest)))
     assert (caught.value.status, caught.value.code) == (422, "not_shown")
-    assert "server pin files read" in caught.value.hint
+    assert "page by page" in caught.value.hint
     assert world.held.waiting == 1
     refused = Looked(digest=digest, comment="nobody reads that")
     assert (await world.held.refuse(world.asking(ID, refused))).digest == digest

@@ -39,6 +39,19 @@ async def test_a_yes_names_the_arguments_that_were_looked_at(world: World) -> No
     assert (done.state, done.by) == ("approved", "olga")
 
 
+async def test_arguments_that_are_not_kept_whole_are_not_approved(world: World) -> None:
+    """By themselves and among others; others may run in their place, and a no takes no look."""
+    one = world.ask('{"a":"' + "x" * 20_000 + '"}')
+    said = Decision(digest=one.runs)
+    found = await problem_of(world.decisions.approve(world.asking(one.id, said)))
+    assert (found.status, found.code) == (409, "not_shown")
+    batch = Batch(of=[LookedAt(one.id, one.runs)], approve=True)
+    (among,) = await world.decisions.decide(world.asking("", batch))
+    assert (among.state, "of 20008 characters" in among.problem) == ("", True)
+    other = Decision(digest=one.runs, edited='{"a":"y"}')
+    assert (await world.decisions.approve(world.asking(one.id, other))).state == "approved"
+
+
 async def test_a_yes_for_a_time_holds_that_long(world: World) -> None:
     one = world.ask()
     given = Decision(digest=one.runs, scope="arguments", minutes=10)

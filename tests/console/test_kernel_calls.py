@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from gatewright.call import Caller, Failure, Refusal
 from gatewright.console.kernel_calls import CallKeys, refused
 from tests.console.asking import Api
-from tests.console.running import running
+from tests.console.in_process import within
+from tests.console.running import DEMO, running
 
 
 class _Known:
@@ -48,3 +50,19 @@ def test_the_record_says_that_it_was_made_in_the_console(tmp_path: Path) -> None
         shown = console.command("audit", "query", "--json").stdout
         assert '"door":"console"' in shown
         assert "gatewright/server/start" in shown
+
+
+async def test_a_tried_call_waits_for_an_operator_at_once(tmp_path: Path) -> None:
+    async with within(tmp_path, DEMO) as console:
+        ann, bob = await console.person("operator", "ann"), await console.person("operator", "bob")
+        tried = {"server": "demo", "tool": "write_note", "arguments": '{"name": "x", "text": "y"}'}
+        call = asyncio.create_task(ann.api("POST", "/tools/try", tried))
+        async with asyncio.timeout(5):
+            while not (waiting := (await bob.api("GET", "/approvals")).json()["approvals"]):
+                assert not call.done(), call.result().text
+                await asyncio.sleep(0.02)
+        assert [one["agent"] for one in waiting] == ["ann"]
+        agreed = {"digest": waiting[0]["digest"]}
+        found = await bob.api("POST", f"/approvals/{waiting[0]['id']}/approve", agreed)
+        assert found.status == 200, found.text
+        assert (await call).json()["ended"] == "answered"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -16,11 +17,14 @@ from gatewright.console.rendering import (
     element_id,
     environment,
     foreign,
+    is_short,
     line,
     pieces,
     took,
     when,
+    whole,
 )
+from gatewright.console.whole_texts import MOST_CHARS
 from tests.costs import lines_run
 
 _TAG = re.compile(r"<[^>]*>")
@@ -63,6 +67,27 @@ def test_a_long_text_is_folded_and_a_very_long_one_cut() -> None:
     assert cut.count("y") < 20_000
     assert "283616 more characters are not shown" in cut
     assert len(line("z" * 1000)) == 241
+
+
+def test_nothing_of_what_is_decided_on_is_left_out() -> None:
+    """Neither hidden characters beyond some number, nor the end of a long name or of a list that takes more room with a member a line."""
+    many = str(arguments(json.dumps({"a": "\u202e\u200b" * 4000}, ensure_ascii=False)))
+    assert many.count("U+202E") >= 4000
+    assert "not named" not in many
+    assert "the end" in str(arguments(json.dumps({"n" * 5000 + "the end": 1})))
+    assert "the end" in str(arguments(json.dumps({"a": [*[1] * 5000, "the end"]})))
+    deep = "[" * 60 + "1," * 7000 + '"the end"' + "]" * 60
+    found = str(arguments(f'{{"a": {deep}}}'))
+    assert "the end" in found
+    assert len(found) < 200_000
+    assert str(whole("a\u202e" * 300)).count("U+202E") == 300
+
+
+def test_what_hides_more_than_stands_among_others_is_not_short() -> None:
+    assert is_short('{"a": "\u202e"}')
+    assert not is_short("x" * (MOST_CHARS + 1))
+    assert not is_short("\u202e\u200b" * 101)
+    assert not is_short("\\u0001\\u0002" * 101)
 
 
 def test_arguments_stand_one_below_the_other() -> None:

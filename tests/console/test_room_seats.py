@@ -175,10 +175,10 @@ async def test_what_is_too_long_to_be_shown_says_so(tmp_path: Path) -> None:
                     await asyncio.sleep(0.01)
             cards, _ = await seat.proposals("", 100)
             card = next(one for one in cards if one.id == proposal.id)
-            assert (len(card.params), card.unseen) == (most, more)
+            assert (len(card.params), card.whole) == (most, not more)
         given = RoomDecision(topic="t", proposal=proposal.id, do="approve")
         with pytest.raises(ApiError) as caught:
-            await room_acts.decide(seat.me, given, "")
+            await room_acts.decide(seat.me, given, "", lambda one: False)
         assert (caught.value.status, caught.value.code) == (409, "not_shown")
         other.me.chat("y" * (room_seats._CHARS + 5))
         async with asyncio.timeout(20):

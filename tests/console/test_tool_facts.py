@@ -37,3 +37,13 @@ async def test_who_may_call_a_tool_is_asked_about_one_after_the_other(tmp_path: 
         found = (await facts.detail("demo", "add")).callers
         assert [one.agent for one in found[:20]] == [f"agent{one:02}" for one in range(20)]
         assert turns == len(found) == 22
+
+
+async def test_nobody_is_listed_twice_among_those_who_may_call(tmp_path: Path) -> None:
+    """Also those of whom the configuration speaks although each gateway has them."""
+    named = "".join(
+        f'[[grants]]\nagent = "{one}"\nserver = "demo"\n' for one in ("anonymous", "ann")
+    )
+    async with within(tmp_path, DEMO + named) as console:
+        found = ToolFacts(console.parts).agents()
+    assert found == ["ann", "local", "anonymous"]

@@ -144,6 +144,10 @@ class ApprovalPage:
             flaw = "The arguments were changed since this page was shown. Look at them again."
             await _send(connection, 409, "Not decided", _form(one, flaw))
             return
+        if yes and one.unseen and not edited:
+            flaw = "Not all of the arguments can be shown, so nobody can approve them here."
+            await _send(connection, 409, "Not decided", _form(one, flaw))
+            return
         try:
             comment = given.get("comment", "")
             found = self._queue.decide(
@@ -230,7 +234,10 @@ def _form(one: Approval, flaw: str = "") -> str:
         if whole and one.kind != "server"
         else ""
     )
-    unseen = f"<p><strong>Not shown: {_text(one.unseen)}.</strong></p>" if one.unseen else ""
+    unseen, approve = "", "<button name=decision value=approve>Approve once</button>"
+    if one.unseen:
+        approve = ""
+        unseen = f"<p><strong>Not shown: {_text(one.unseen)}. So nobody can approve it here.</strong></p>"
     return (
         f"{said}<p><strong>{_text(one.who)}</strong> wants to <strong>{_text(one.wish)}</strong>: "
         f"{_text(one.reason)}. Risk: {_text(one.risk)}.</p><p>Arguments, SHA-256 "
@@ -238,8 +245,7 @@ def _form(one: Approval, flaw: str = "") -> str:
         f"<form method=post autocomplete=off><input name=seen type=hidden value={_shown_digest(one)}>"
         "<label>Key of an operator<input name=key type=password required></label>"
         f"<label>Comment<input name=comment maxlength=500></label>{edit}"
-        "<button name=decision value=deny>Deny</button>"
-        "<button name=decision value=approve>Approve once</button></form>"
+        f"<button name=decision value=deny>Deny</button>{approve}</form>"
     )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "approval_of",
     "by_key",
     "canonical",
+    "is_own",
     "needs_keys",
     "shown",
 ]
@@ -35,6 +36,8 @@ _UNDECIDED = 8 * 1024
 """How much more of longer ones is looked through and not kept: a secret that begins in what is kept ends there, or is one by its
 beginning."""
 _ESCAPE = 6
+_OTHERS = ("owner", "server")
+"""Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
 
 State = Literal["pending", "approved", "denied", "used", "expired"]
 Scope = Literal["once", "arguments", "tool"]
@@ -161,6 +164,11 @@ def _closed(head: str) -> str:
         return head
     escape = head.rfind("\\", len(head) - _ESCAPE)
     return (head if escape < 0 else head[:escape].rstrip("\\")) + '"'
+
+
+def is_own(kind: str, agent: str, by: str) -> bool:
+    """Whether an operator (`by`) would decide on what they asked for themselves, by the request's kind and its agent."""
+    return agent == by and kind not in _OTHERS
 
 
 def by_key(operator: str) -> bool:

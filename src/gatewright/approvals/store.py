@@ -35,6 +35,7 @@ from gatewright.approvals.request import (
     approval_of,
     by_key,
     canonical,
+    is_own,
     needs_keys,
     shown,
 )
@@ -346,7 +347,7 @@ class Approvals:
                 "over", f"{id} is {one.state} already" + (f", by {one.by}" if one.by else "")
             )
         # Separation of duties: an operator who calls a tool does not approve that call.
-        if one.agent == by and one.kind not in _OTHERS:
+        if is_own(one.kind, one.agent, by):
             raise CannotDecideError("own", f"{by} asked for {id}, so somebody else has to decide")
         return one
 
@@ -380,7 +381,3 @@ class Approvals:
     def _note(self, action: str, id: str, by: str, now: float) -> None:
         self._ends = 0.0
         self._changes.add(now, action, id, by)
-
-
-_OTHERS = ("owner", "server")
-"""Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""

@@ -200,7 +200,13 @@ def _handed(config: Path | None) -> list[object]:
 
 def _welcome(settings: Settings, ready: Ready, config: Path | None) -> list[str]:
     lines = ["", f"  endpoint   {ready.url}"]
-    lines += [f"  {name:<10} {url}" for name, url in ready.urls.items() if url != ready.url]
+    for name, url in ready.urls.items():
+        if url != ready.url:
+            lines.append(f"  {name:<10} {url}")
+        if name == "console":
+            again = to_type("console", file=config)
+            lines.append("             in a browser: what agents do, and what waits for a person")
+            lines.append(f"             (it opens once; another: `{again}`)")
     for name, state in ready.servers.items():
         why = ready.reasons.get(name, "")
         lines.append(f"  server     {name}: {state}{f', {why}' if why else ''}")

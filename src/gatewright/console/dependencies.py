@@ -11,6 +11,7 @@ from gatewright.console.kernel_calls import KernelCalls
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
 from gatewright.console.traffic import Traffic
+from gatewright.console.whole_texts import WholeTexts
 from gatewright.discovery.lookup import Lookup
 from gatewright.feature import GatewayParts, Ground
 
@@ -35,3 +36,5 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Counts the tokens of tools, and remembers them."""
     clock: Callable[[], float]
     """Unix seconds."""
+    texts: WholeTexts
+    """What is longer than a page, by pages."""

@@ -21,6 +21,7 @@ from gatewright.console.people import Person
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
 from gatewright.console.traffic import Traffic
+from gatewright.console.whole_texts import WholeTexts
 from gatewright.discovery.lookup import Lookup
 from gatewright.feature import Around, Feature, GatewayParts, Ground, Serving
 from gatewright.identity.gate import Keys
@@ -96,6 +97,7 @@ class ConsoleFeature(Feature):
             calls=KernelCalls(parts, self._keys),
             lookup=Lookup(self._ground.now),
             clock=time.time,
+            texts=WholeTexts(),
         )
         return Serving(
             listening=self._listening,

@@ -10,12 +10,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from gatewright.command_text import to_type
 from gatewright.console.definition_diff import Line, difference, is_whole
+from gatewright.console.definition_pages import must_be_shown
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.lists import Paged
 from gatewright.console.operations import ApiError, Asking, Operation, change, see
 from gatewright.console.paging import read_after
+from gatewright.console.whole_texts import Proof
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Held, Pin
 from gatewright.transport.slices import in_slices
@@ -28,7 +29,6 @@ __all__ = [
     "HeldPage",
     "Looked",
     "held_id",
-    "must_be_shown",
 ]
 
 _ID = "df_"
@@ -78,7 +78,7 @@ class HeldDetail(msgspec.Struct, frozen=True, kw_only=True):
     definition: HeldDefinition
     lines: list[Line]
     whole: bool
-    """Whether a page shows all of that; if not, it is accepted on the command line alone."""
+    """Whether one page shows all of that; if not, it is accepted where its last page was shown."""
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +87,8 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     comment: Annotated[str, Meta(max_length=500)] = ""
     """Why not, for the record. A refusal needs it."""
+    whole: Proof = ""
+    """That all of it was shown: the proof of its last page, where it is longer than one."""
 
 
 class HeldDefinitions:
@@ -95,6 +97,7 @@ class HeldDefinitions:
     def __init__(self, parts: Dependencies) -> None:
         self._decisions = parts.ground.of(Decisions)
         self._changes = parts.changes
+        self._texts = parts.texts
         self._listed: dict[str, tuple[str, str]] = {}
         """Server and tool of those that were listed last, by id."""
         self.operations: Sequence[Operation] = (
@@ -217,7 +220,9 @@ class HeldDefinitions:
         await self.seek(asking.path["id"])
         head = self._found(asking.path["id"])
         if self._decisions is not None:
-            await must_be_shown(self._decisions, head.server, head.tool, given.digest)
+            pin = self._decisions.some(head.server, [head.tool]).get(head.tool)
+            if pin is not None and pin.digest == given.digest:  # else the acceptance says so
+                await must_be_shown(self._texts, asking.person.id, pin, given.whole)
         return await self._decided(
             asking,
             lambda of, pin: of.accept(
@@ -264,20 +269,6 @@ class HeldDefinitions:
             return None
         server, tool = self._listed[id]
         return self._decisions.heads(server, [tool]).get(tool)
-
-
-async def must_be_shown(decisions: Decisions, server: str, tool: str, digest: str) -> None:
-    """Nobody accepts what no page shows them. Raises `ApiError`, `StoreError`."""
-    pin = decisions.some(server, [tool]).get(tool)
-    if pin is None or pin.digest != digest:
-        return  # it was not that one, which the acceptance says
-    if not is_whole(await asyncio.to_thread(difference, pin.pinned, pin.seen)):
-        raise ApiError(
-            422,
-            "not_shown",
-            "this definition is longer than a page shows, so it is not accepted here",
-            f"read it with `{to_type('server pin {} {}', server, tool)}`, which says how to accept it",
-        )
 
 
 def held_id(server: str, tool: str) -> str:

@@ -206,6 +206,9 @@ class ApprovalDecisions:
 
     def _approve(self, by: str, id: str, given: Decision) -> Approval:
         one = self._pending(id)
+        if one.unseen and not given.edited:
+            said = f"it is not approved here: {one.unseen}"
+            raise ApiError(409, "not_shown", said, "deny it, or have it asked for in smaller parts")
         if given.digest != one.runs:
             raise ApiError(
                 409,

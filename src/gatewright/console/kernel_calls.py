@@ -30,10 +30,12 @@ DOOR = "console"
 _OWN = Method("method")
 _BY_HAND = {"manual": True}
 """What the record says of each: a person made it, and no agent."""
+_ASKED_BACK = "bidirectional"
 _CLIENT = Client(
     LATEST_LEGACY,
     info={"name": "gatewright-console", "version": __version__},
-    mgp=Mgp(VERSION, EXTENSIONS),
+    # A page answers no callback: a question that is put to nobody keeps a call from the operators until its time is over.
+    mgp=Mgp(VERSION, tuple(one for one in EXTENSIONS if one != _ASKED_BACK)),
 )
 
 

@@ -16,12 +16,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gatewright.command_text import to_type
+from gatewright.console.whole_texts import MOST_CHARS
 from gatewright.mcp.wire import foreign_json
 from gatewright.secret_scanning.escape_invisible import is_seen, is_unseen, spelled
 
 __all__ = [
     "FOLD_CHARS",
-    "MOST_CHARS",
     "arguments",
     "browser",
     "curl",
@@ -29,20 +29,24 @@ __all__ = [
     "element_id",
     "environment",
     "foreign",
+    "is_short",
+    "laid_out",
     "line",
     "pieces",
     "shows_all",
     "since",
     "took",
     "when",
+    "whole",
 ]
 
 FOLD_CHARS = 600
 """What is longer is folded: its beginning stands there, the whole behind a click."""
-MOST_CHARS = 16_384
-"""What is longer than that is not in the page at all, and says so."""
 _MARKS, _PIECE = 200, 64
-"""Marks of one text at most; characters that are looked at together."""
+"""Marks of one text at most, where it is not shown whole; characters that are looked at together."""
+_LARGER = 4
+"""JSON that takes so many times as much room with a member a line stays in one."""
+_ESCAPES = ("\\u", "\\b", "\\f", "\\r")
 _SHORT_CHARS = 240
 """The most that stands in one line of a list."""
 _AGENT_CHARS = 60
@@ -66,6 +70,12 @@ _SYSTEMS = {
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
+def whole(text: str, *, lines: bool = True) -> Markup:
+    """A foreign text that somebody decides on: as `foreign`, but nothing of it is left out or folded, and each hidden character is named. What
+    this takes grows with the text, which is a page of one (`MOST_CHARS`) or little more."""
+    return _marked(text, lines=lines, most=len(text))
+
+
 def foreign(text: object, *, lines: bool = True) -> Markup:
     """A foreign text, whole, with a mark for each hidden, control or direction character (`U+202E`), line ends kept."""
     said = str(text)
@@ -77,10 +87,14 @@ def foreign(text: object, *, lines: bool = True) -> Markup:
         found += Markup('<span class="ctl">{} more characters are not shown</span>').format(cut)
     if len(said) <= FOLD_CHARS or not lines:
         return found
-    begin = _marked(said[:FOLD_CHARS], lines=lines)
+    return _folded(said, found, len(said) + max(0, cut))
+
+
+def _folded(text: str, shown: Markup, chars: int, most: int = _MARKS) -> Markup:
+    begin = _marked(text[:FOLD_CHARS], lines=True, most=most)
     return Markup(
         '<details class="fold"><summary><span>{}…</span> <em>{} characters, show all</em></summary>{}</details>'
-    ).format(begin, f"{len(said) + max(0, cut):,}", found)
+    ).format(begin, f"{chars:,}", shown)
 
 
 def shows_all(text: str) -> bool:
@@ -88,6 +102,12 @@ def shows_all(text: str) -> bool:
     return len(text) <= MOST_CHARS and (
         is_seen(text) or sum(hidden for _, hidden in _runs(text, "\n\t")) <= _MARKS
     )
+
+
+def is_short(text: str) -> bool:
+    """Whether JSON text has few enough hidden characters to be shown among others, those that it spells as escapes included."""
+    escapes = sum(text.count(one) for one in _ESCAPES)
+    return escapes <= _MARKS and shows_all(text)
 
 
 def line(text: object) -> Markup:
@@ -103,12 +123,12 @@ def element_id(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _marked(text: str, *, lines: bool) -> Markup:
+def _marked(text: str, *, lines: bool, most: int = _MARKS) -> Markup:
     if text.isascii() and text.isprintable():
         return escape(text)
     # One pass over pieces of the text: runs of what can be seen as they are, each run of one other character as a mark.
     pieces: list[str] = []
-    left = _MARKS
+    left = most
     for part, hidden in _runs(text, "\n\t" if lines else ""):
         if not hidden:
             pieces.append(str(escape(part)))
@@ -152,20 +172,32 @@ def _name(char: str) -> str:
 
 def arguments(text: str) -> Markup:
     """The arguments of a call, JSON text: its members one under the other, names dimmed, numbers as they were written; a text
-    that is no object as it is."""
+    that is no object as it is. Somebody decides on them: nothing of them is left out, long values are folded."""
     try:
         said = foreign_json.decode_members(text.encode("utf-8", "surrogatepass"))
     except ValueError:
         said = {}
     if not said:
-        return Markup('<pre class="args">{}</pre>').format(foreign(text))
+        return Markup('<pre class="args">{}</pre>').format(_value(text))
     rows = Markup("").join(
         Markup(
             '<div class="arg"><span class="key">{}</span><span class="value">{}</span></div>'
-        ).format(line(name), foreign(_spelled(value)))
+        ).format(whole(name, lines=False), _value(_spelled(value)))
         for name, value in said.items()
     )
     return Markup('<div class="args">{}</div>').format(rows)
+
+
+def _value(text: str) -> Markup:
+    return (
+        _folded(text, whole(text), len(text), FOLD_CHARS) if len(text) > FOLD_CHARS else whole(text)
+    )
+
+
+def laid_out(raw: bytes) -> str:
+    """JSON text with a member a line, unless that is far longer: brackets within brackets are indented by their number. Raises `ValueError`."""
+    found: bytes = msgspec.json.format(raw, indent=2)
+    return (raw if len(found) > _LARGER * len(raw) + _SHORT_CHARS else found).decode()
 
 
 def _spelled(value: msgspec.Raw) -> str:
@@ -174,7 +206,7 @@ def _spelled(value: msgspec.Raw) -> str:
     try:
         if raw.startswith(b'"'):
             return str(foreign_json.decode(raw))
-        return msgspec.json.format(raw, indent=2).decode() if raw[:1] in b"[{" else raw.decode()
+        return laid_out(raw) if raw[:1] in b"[{" else raw.decode()
     except ValueError:  # half a surrogate pair, say
         return raw.decode("utf-8", "backslashreplace")
 
@@ -257,6 +289,7 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
     )
     made.filters.update(
         foreign=foreign,
+        whole=whole,
         line=line,
         element_id=element_id,
         arguments=arguments,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +14,7 @@ from gatewright.identity.keys import KeyStore
 from gatewright.rooms.participant_changes import ParticipantAdmin
 from gatewright.rooms.participants.errors import RoomError
 from gatewright.rooms.participants.participant import Participant
+from gatewright.rooms.participants.proposals import Proposal
 from gatewright.rooms.participants.rules import RuleBook
 from gatewright.rooms.setup import RULES
 
@@ -22,14 +23,18 @@ __all__ = ["decide", "rules_of", "stop"]
 _ANSWER_S = 60.0
 
 
-async def decide(me: Participant, given: RoomDecision, orchestrator: str) -> None:
-    """Approve, by the orchestrator where one of this name is in the room, whose rules learn of it; or reject. Raises `ApiError`."""
+async def decide(
+    me: Participant, given: RoomDecision, orchestrator: str, shown: Callable[[Proposal], bool]
+) -> None:
+    """Approve, by the orchestrator where one of this name is in the room, whose rules learn of it; or reject. `shown` says of a proposal
+    that is longer than a page whether all of it was shown. Raises `ApiError`."""
     if given.do == "reject" and not given.reason.strip():
         raise ApiError(422, "no_reason", "a rejection needs a reason", "say why, in a sentence")
     found = me.proposals.find(given.proposal)
-    if given.do == "approve" and found is not None and params_of(found)[1]:
-        said = "what it asks for is too long to be shown here, and nobody agrees to what they cannot look at"
-        raise ApiError(409, "not_shown", said, "reject it, and have it proposed in smaller parts")
+    unseen = found is not None and not params_of(found)[1] and not shown(found)
+    if given.do == "approve" and unseen:
+        said = "what it asks for is longer than a page shows, and not all of it was shown to you"
+        raise ApiError(409, "not_shown", said, "read it page by page, to its end")
     try:
         if given.do == "reject":
             me.decline(given.proposal, given.reason)

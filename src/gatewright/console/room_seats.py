@@ -13,6 +13,8 @@ from gatewright.call import Caller
 from gatewright.console.operations import ApiError
 from gatewright.console.paging import Key, page_of
 from gatewright.console.people import Person
+from gatewright.console.rendering import is_short
+from gatewright.console.whole_texts import MOST_CHARS
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.payload import Chat, Proposed, Requested, Responded, Said
 from gatewright.rooms.hub import Hub, NoPlace
@@ -27,7 +29,7 @@ __all__ = ["Line", "ProposalCard", "RoomSeat", "RoomSeats", "params_of"]
 
 _KEPT = 300
 """Messages of a room that somebody who sits there can look back at."""
-_CHARS, _PARAMS_CHARS = 2_000, 16_384
+_CHARS, _PARAMS_CHARS = 2_000, MOST_CHARS
 """Of a message, and of what a proposal asks for: a page shows no more of one text."""
 _UNUSED_S = 120.0
 """After so long without a page that asks, a place is given up."""
@@ -65,8 +67,8 @@ class ProposalCard(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     params: str
     """JSON text; its beginning where it is too long to be shown."""
-    unseen: int
-    """How many characters of it are not shown: whoever decides here agrees to nothing that nobody can look at."""
+    whole: bool
+    """Whether this is all of it, and a page names what it hides; if not, it is approved where its last page was shown."""
     status: str
     decided_by: str
     reason: str
@@ -273,21 +275,21 @@ def _json(value: Any) -> str:
     return jsonrpc.encode(value).decode("utf-8", "replace")
 
 
-def params_of(one: Proposal) -> tuple[str, int]:
-    """What a proposal asks for, JSON text, as far as it is shown, and how many characters are not."""
+def params_of(one: Proposal) -> tuple[str, bool]:
+    """What a proposal asks for, JSON text, as far as it is shown among others, and whether that is all of it."""
     text = _json(one.operation.params)
-    return text[:_PARAMS_CHARS], max(0, len(text) - _PARAMS_CHARS)
+    return text[:_PARAMS_CHARS], is_short(text)
 
 
 def _card(one: Proposal, about: Sequence[Line]) -> ProposalCard:
-    params, unseen = params_of(one)
+    params, whole = params_of(one)
     return ProposalCard(
         id=one.id,
         proposer=one.proposer,
         target=one.target or "",
         method=one.operation.method,
         params=params,
-        unseen=unseen,
+        whole=whole,
         status=one.status,
         decided_by=one.decided_by or "",
         reason=one.reason,

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from gatewright.console.lists import Column, Paged, Table
 from gatewright.console.room_seats import Line, ProposalCard
+from gatewright.console.whole_texts import Proof
 from gatewright.rooms.participants.rules import Rule
 
 __all__ = [
@@ -70,6 +71,8 @@ class RoomDecision(msgspec.Struct, frozen=True, kw_only=True):
     do: Literal["approve", "reject"]
     reason: Reason = ""
     """A rejection needs one."""
+    whole: Proof = ""
+    """Of an approval: the proof that all was shown, where what is asked for is longer than a page."""
 
 
 class RoomStop(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,10 +14,11 @@ from gatewright.command_text import to_type
 from gatewright.config import Server as Configured
 from gatewright.config.edit import set_server_value, set_tool_value
 from gatewright.console.config_edits import edit, recorded
+from gatewright.console.definition_pages import must_be_shown
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.held_definitions import must_be_shown
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
+from gatewright.console.server_requests import Accepting
 from gatewright.lifecycle.methods import SHUTDOWN
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pin
@@ -53,6 +54,7 @@ class Acts:
         self._ground = parts.ground
         self._calls = parts.calls
         self._changes = parts.changes
+        self._texts = parts.texts
         self._decisions = decisions
 
     async def act(self, person: Person, act: str, server: str, given: Why) -> Acted:
@@ -138,10 +140,13 @@ class Acts:
             raise ApiError(404, "not_found", "no gateway has seen such a tool")
         return found
 
-    async def accept(self, person: Person, server: str, tool: str, digest: str) -> Pin:
+    async def accept(self, person: Person, server: str, given: Accepting) -> Pin:
         """Rely on what a tool says now. Raises `ApiError`, `StoreError`."""
-        if self._decisions is not None:
-            await must_be_shown(self._decisions, server, tool, digest)
+        tool, digest = given.tool, given.digest
+        known = {} if self._decisions is None else self._decisions.some(server, [tool])
+        pin = known.get(tool)
+        if pin is not None and pin.digest == digest:  # else the acceptance says so
+            await must_be_shown(self._texts, person.id, pin, given.whole)
         return self._decided(lambda of: of.accept(server, tool, digest=digest, by=person.id))
 
     def refuse(self, person: Person, server: str, tool: str, digest: str, why: str) -> Pin:

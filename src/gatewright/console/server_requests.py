@@ -10,6 +10,7 @@ from msgspec import Meta
 from gatewright.console.definition_diff import Line
 from gatewright.console.lists import Column, Paged, Table
 from gatewright.console.server_facts import ServerRow
+from gatewright.console.whole_texts import Proof
 from gatewright.servers.states import State
 
 __all__ = ["TABLE", "Accepting", "Held", "Hiding", "Listing", "OfTool", "Refusing", "ServerPage"]
@@ -68,6 +69,8 @@ class Accepting(msgspec.Struct, frozen=True, kw_only=True):
 
     tool: Annotated[str, Meta(max_length=512)]
     digest: Annotated[str, Meta(min_length=64, max_length=64)]
+    whole: Proof = ""
+    """That all of it was shown: the proof of its last page, where it is longer than one."""
 
 
 class Refusing(Accepting, frozen=True, kw_only=True):
@@ -93,6 +96,6 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     lines: list[Line]
     whole: bool
-    """Whether a page shows all of that; if not, it is accepted on the command line alone."""
+    """Whether one page shows all of that; if not, it is accepted where its last page was shown."""
     by: str = ""
     """Who accepted it, or left it held back."""

@@ -155,7 +155,7 @@ class ToolFacts:
         settings = self._now.settings
         named = {*settings.agents, *(one.agent for one in settings.grants)}
         named.update(one.name for one in self._keys() if one.kind == "agent")
-        named.discard("*")
+        named -= {"*", "local", "anonymous"}
         return [*sorted(named)[:_AGENTS], "local", "anonymous"]
 
     def _keys(self) -> list[Key]:

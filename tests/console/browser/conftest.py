@@ -68,8 +68,9 @@ def opened(browser: Browser, console: Console) -> Iterator[Callable[..., Opened]
         page: Page = context.new_page()
         found = Opened(page, console)
         made.append(found)
-        page.goto(console.new_url())
-        page.wait_for_url(lambda url: "/open" not in url)
+        # Signed in once the next page begins: it is not the one that is wanted.
+        page.goto(console.new_url(), wait_until="commit")
+        page.wait_for_url(lambda url: "/open" not in url, wait_until="commit")
         page.goto(console.url + path)
         found.ready()
         return found

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.console.running import Console
 
-__all__ = ["AXE", "THEMES", "WIDTHS", "Opened", "settled"]
+__all__ = ["AXE", "THEMES", "WIDTHS", "Opened", "listening", "settled"]
 
 AXE = Path(__file__).parents[3] / "peers/node/node_modules/axe-core/axe.min.js"
 THEMES, WIDTHS = ("light", "dark"), (1280, 390)
@@ -19,7 +19,14 @@ _SERIOUS = ("serious", "critical")
 
 def settled(page: Page) -> None:
     """Wait until what has just come may be pressed."""
-    expect(page.locator("body[data-fresh]")).to_have_count(0)
+    page.wait_for_timeout(100)  # it says that something has come a moment after that stands there
+    # The page says when. An expectation looks ever more rarely, which is a quarter of a second more each time.
+    page.locator("body:not([data-fresh])").wait_for(state="attached")
+
+
+def listening(page: Page) -> None:
+    """Wait until a page hears of what changes."""
+    page.locator("body[data-listens]").wait_for(state="attached")
 
 
 class Opened:

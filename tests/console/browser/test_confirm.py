@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.console.browser.looks import Opened, settled
+from tests.console.browser.looks import Opened, listening, settled
 from tests.console.running import Console
 
 Open = Callable[..., Opened]
@@ -78,7 +78,7 @@ def test_one_page_goes_to_the_issuer_for_all(opened: Open, console: Console) -> 
     for page in others:
         page.goto(f"{console.url}/audit")
     for page in (first, *others):
-        expect(page.locator("body[data-listens]")).to_have_count(1)
+        listening(page)
     doubted.due = doubted.holds = True
     _told(first)
     for _ in range(100):
@@ -93,7 +93,7 @@ def test_one_page_goes_to_the_issuer_for_all(opened: Open, console: Console) -> 
     doubted._back(doubted.held[0])
     for page in (first, *others):
         expect(page.locator("#connection")).to_be_hidden()
-        expect(page.locator("body[data-listens]")).to_have_count(1)
+        listening(page)
         assert urlsplit(page.url).path == "/audit"
     assert doubted.requests == 1
 
@@ -127,7 +127,7 @@ def test_a_page_that_leaves_while_it_asks_leaves_the_turn_to_the_next(
     held: list[Route] = []
     hold = lambda route: held.append(route)  # noqa: E731, PLW0108 - playwright marks it
     context.route("**/oidc/again?*", hold)
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     doubted.due = True
     _told(page)
     for _ in range(100):
@@ -157,7 +157,7 @@ def test_whoever_writes_is_not_led_away_and_loses_nothing(opened: Open, console:
     )
     page.goto(f"{console.url}/servers/demo")
     found.ready()
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     settled(page)
     page.keyboard.press("r")
     doubted.due = True
@@ -171,7 +171,7 @@ def test_whoever_writes_is_not_led_away_and_loses_nothing(opened: Open, console:
     # Another page has been at the issuer.
     other = page.context.new_page()
     other.goto(f"{console.url}/audit")
-    expect(other.locator("body[data-listens]")).to_have_count(1)
+    listening(other)
     expect(page.locator("#connection")).to_be_hidden()
     expect(reason).to_have_value("because of the weather")
     assert doubted.requests == 1
@@ -181,13 +181,13 @@ def test_a_second_sign_in_leads_the_other_pages_on(opened: Open, console: Consol
     found = opened("/audit")
     page = found.page
     found.allowed = [_LOAD]
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     before = page.locator("body").get_attribute("data-csrf")
     other = page.context.new_page()
     other.goto(console.new_url())
     other.wait_for_url(lambda url: "/open" not in url)
     expect(page.locator(f'body.framed:not([data-csrf="{before}"])')).to_have_count(1)
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     expect(page.get_by_text("Your session has ended")).to_have_count(0)
 
 
@@ -210,7 +210,7 @@ def test_a_field_that_has_the_focus_keeps_nothing_waiting_and_what_is_written_do
     found.allowed = [_LOAD]
     doubted = Doubted(page.context, console.url)
     doubted.due = False
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     field = page.locator("main input:visible").first
     for written, asked in (("x", 0), ("", 1)):
         field.focus()
@@ -226,5 +226,5 @@ def test_a_field_that_has_the_focus_keeps_nothing_waiting_and_what_is_written_do
             found.ready()
         else:
             page.wait_for_url("**/at-the-issuer")
-        expect(page.locator("body[data-listens]")).to_have_count(1)
+        listening(page)
         assert doubted.requests == asked

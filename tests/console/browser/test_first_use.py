@@ -69,7 +69,8 @@ def _approve(page: Page, tool: str, steps: Steps) -> None:
     steps.add("open the inbox, which has the call")
     page.get_by_role("button", name="Approve once").click()
     expect(page.get_by_role("heading", name="Nothing waits")).to_be_visible()
-    steps.add("approve it")
+    expect(page.locator("#notices")).to_contain_text(f"Approved: demo / {tool}.")
+    steps.add("approve it, and be told so")
 
 
 def test_a_first_dangerous_call_is_approved_by_what_the_pages_say(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, listening
 from tests.console.raw import Raw
 from tests.console.running import Console, running
 
@@ -107,7 +107,7 @@ def test_a_page_says_that_its_session_was_ended_and_shows_nothing_any_more(
     found = opened("/live")
     page = found.page
     expect(page.get_by_role("heading", name="Live")).to_be_visible()
-    page.locator("body[data-listens]").wait_for(state="attached")
+    listening(page)
     other = page.context.new_page()
     other.goto(f"{console.url}/inbox")
     other.get_by_role("button", name="Sign out").click()

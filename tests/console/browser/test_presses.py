@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.asking import Api
-from tests.console.browser.looks import Opened, settled
+from tests.console.browser.looks import Opened, listening, settled
 from tests.console.mcp_session import of_operator
 from tests.console.running import ROOT, Console, running
 
@@ -81,7 +81,7 @@ def test_a_call_that_has_just_come_is_not_approved_by_a_key_that_was_on_its_way(
 ) -> None:
     page = opened("/inbox").page
     expect(page.get_by_text("Nothing waits")).to_be_visible()
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     page.evaluate(PRESSED_AT_ONCE, "a")
     with console.calling("demo__write_note", name="at once", text="b"):
         came_a_moment_ago(page)
@@ -94,7 +94,7 @@ def test_a_call_that_has_just_come_is_not_approved_by_a_key_that_was_on_its_way(
 def test_keys_behind_one_that_did_nothing_do_nothing_either(opened: Open, console: Console) -> None:
     """`d` and a reason are typed in one go."""
     page = opened("/inbox").page
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     page.evaluate(PRESSED_AT_ONCE, "d")
     with console.calling("demo__write_note", name="in one go", text="b"):
         came_a_moment_ago(page)
@@ -196,7 +196,7 @@ def test_a_row_that_moves_under_the_pointer_is_not_pressed(opened: Open, console
     page.goto(f"{console.url}/sessions")
     opened("/inbox")
     other = opened("/sessions").page
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     buttons = page.locator("#signed-in").get_by_role("button", name="Sign out")
     count = other.locator("#signed-in").get_by_role("button", name="Sign out").count()
     page.clock.run_for(10_000)  # the list is fetched every five seconds
@@ -217,7 +217,7 @@ def test_a_button_that_has_just_come_under_a_finger_is_not_pressed(
 ) -> None:
     """Nothing says where a finger will be before it is there."""
     page = opened("/inbox", width=390, touch=True).page
-    expect(page.locator("body[data-listens]")).to_have_count(1)
+    listening(page)
     page.clock.install()
     page.clock.pause_at(page.evaluate("Date.now() + 1"))
     with console.calling("demo__write_note", name="tapped", text="b"):

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import json
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gatewright.approvals.queue import ApprovalQueue
+from gatewright.approvals.request import Asked
 from gatewright.console.screens.inbox import Several
 from tests.console.asking import Api, signed_in
+from tests.console.in_process import within
 from tests.console.running import DEMO, Console, eventually, running
 
 
@@ -131,3 +136,73 @@ def hook() -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+async def test_what_is_not_shown_whole_has_no_button_that_approves_it(tmp_path: Path) -> None:
+    """Alone, where not all of it is kept; among others, also where it hides much."""
+    async with within(tmp_path) as console:
+        queue = console.parts.ground.of(ApprovalQueue)
+        assert queue is not None
+        hides = json.dumps({"a": "\u202e\u200b" * 150}, ensure_ascii=False)
+        asked = {}
+        for name, text in (
+            ("plain", "{}"),
+            ("long", f'{{"a":"{"x" * 20_000}"}}'),
+            ("hides", hides),
+        ):
+            said = Asked("ann", "demo", name, sha256(text.encode()).hexdigest())
+            made = queue.ask(said, arguments=text, risk="moderate", reason="x", quorum=1)
+            assert made is not None
+            asked[name] = made
+        olga = await console.person("operator", "olga")
+        pages = {name: (await olga.get(f"/inbox/{one.id}")).text for name, one in asked.items()}
+        may = {name: "Approve once" in page for name, page in pages.items()}
+        assert may == {"plain": True, "long": False, "hides": True}
+        assert "nobody can approve it here" in pages["long"]
+        assert pages["hides"].count("U+202E") >= 150
+        of = "%20".join(f"{one.id}:{one.runs}" for one in asked.values())
+        batch = (await olga.get(f"/inbox/batch?of={of}")).text
+        assert "1 requests" in batch
+        assert "2 of those that were selected hide too much" in batch
+        assert asked["plain"].id in batch
+        assert asked["long"].id not in batch
+
+
+async def test_nobody_is_offered_to_decide_on_their_own_call(tmp_path: Path) -> None:
+    async with within(tmp_path) as console:
+        queue = console.parts.ground.of(ApprovalQueue)
+        assert queue is not None
+        own = Asked("olga", "demo", "write", "d" * 64, kind="operator")
+        made = queue.ask(own, arguments="{}", risk="moderate", reason="x", quorum=1)
+        assert made is not None
+        olga, bob = (
+            await console.person("operator", "olga"),
+            await console.person("operator", "bob"),
+        )
+        mine, his = [(await one.get(f"/inbox/{made.id}")).text for one in (olga, bob)]
+        assert ("Approve once" in mine, "Deny" in mine, "data-pick" in mine) == (
+            False,
+            False,
+            False,
+        )
+        assert ("Approve once" in his, "Deny" in his, "data-pick" in his) == (True, True, True)
+        assert "somebody else has to decide" in mine
+        assert 'href="/live/running?agent=olga"' in mine
+
+
+async def test_the_last_decision_is_said_where_nothing_is_left(tmp_path: Path) -> None:
+    """Among others a line above them would move what is under the pointer."""
+    async with within(tmp_path) as console:
+        queue = console.parts.ground.of(ApprovalQueue)
+        assert queue is not None
+        bob = await console.person("operator", "bob")
+        said = list[bool]()
+        asked = [Asked("ann", "demo", f"write{one}", "d" * 64) for one in range(2)]
+        waiting = [
+            queue.ask(one, arguments="{}", risk="moderate", reason="x", quorum=1) for one in asked
+        ]
+        for one in waiting:
+            assert one is not None
+            page = (await bob.form(f"/inbox/{one.id}/approve", {"digest": one.runs})).text
+            said.append(f"Approved: demo / {one.tool}." in page)
+        assert said == [False, True]

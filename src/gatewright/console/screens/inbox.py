@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from gatewright.approvals.lists import place_of
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.approvals.request import Approval
+from gatewright.approvals.request import Approval, is_own
 from gatewright.command_text import to_type
 from gatewright.console.approval_details import ApprovalDetails, Detail
+from gatewright.console.definition_pages import pages_of
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.held_definitions import HeldDefinitions, HeldDetail, Looked
 from gatewright.console.inbox_decisions import (
@@ -35,6 +36,7 @@ from gatewright.console.lists import placed
 from gatewright.console.operations import ApiError, Asking
 from gatewright.console.paging import url_of
 from gatewright.console.people import Person
+from gatewright.console.rendering import is_short
 from gatewright.console.screen import Badge, Copies, Page, Screen, View, posted
 from gatewright.storage.errors import StoreError
 
@@ -151,6 +153,8 @@ class Inbox(Screen):
             "again": bool(looked) and before != looked,
             "minutes": MINUTES,
             "said_of": said_of,
+            "pages_of": pages_of,
+            "is_own": is_own,
             "said": said,
             "part": part,
         }
@@ -168,9 +172,15 @@ class Inbox(Screen):
         """All of them, with their arguments, before anybody decides."""
         given: Several = asking.given
         found = self._details.lists.some(tuple(one.id for one in given.looked))
-        waiting = [one for one in found if one.state == "pending"]
+        pending = [one for one in found if one.state == "pending"]
+        waiting = [one for one in pending if not one.unseen and is_short(one.arguments)]
         of = " ".join(f"{one.id}:{one.runs}" for one in waiting)
-        values = {"waiting": waiting, "of": of, "left": len(given.looked) - len(waiting)}
+        values = {
+            "waiting": waiting,
+            "of": of,
+            "left": len(given.looked) - len(pending),
+            "long": len(pending) - len(waiting),
+        }
         return View("inbox/batch.html", values)
 
     async def _batch(self, asking: Asking) -> View:
@@ -187,15 +197,21 @@ class Inbox(Screen):
         async def run(asking: Asking) -> View:
             before = self._queue.get(asking.path["id"])
             done = await operation(asking)
-            said = ""
-            if before is not None and getattr(done, "state", "") == "pending":
-                said = f"Your yes counts. {before.quorum} operators have to agree."
-            return await self._after(before, said, asking)
+            state = getattr(done, "state", "")
+            said = (
+                f"Your yes counts. {before.quorum} operators have to agree."
+                if before is not None and state == "pending"
+                else ""
+            )
+            return await self._after(before, said, asking, last=_done(done, state))
 
         return run
 
-    async def _after(self, before: Approval | None, said: str, asking: Asking) -> View:
-        """The list in which it was decided, with the next one open: the first that comes after the one that was decided."""
+    async def _after(
+        self, before: Approval | None, said: str, asking: Asking, last: str = ""
+    ) -> View:
+        """The list in which it was decided, with the next one open: the first that comes after the one that was decided. `last` is said where
+        none is left: among others they say it by moving up, and a line above them would move them under the pointer."""
         asked = asked_at(asking.given, self._clock())
         found = list_of(self._details, self._held, asked)
         if before is not None:
@@ -206,7 +222,14 @@ class Inbox(Screen):
                 if one.request is None or place_of(one.request, asked.sort) > place
             )
             found = replace(found, opened=next(behind, found.opened))
+        said = said or ("" if found.rows else last)
         return View("inbox/list.html", await self._values(found, asked, said))
+
+
+def _done(one: Any, state: str) -> str:
+    """What was decided on a request, or on a definition, in a sentence."""
+    what = state or ("accepted" if one.standing == "pinned" else "refused")
+    return f"{what.capitalize()}: {one.server} / {one.tool}."
 
 
 def _copies(detail: Detail | None, held: HeldDetail | None, asked: ListAsked) -> Copies:

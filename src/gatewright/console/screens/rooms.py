@@ -12,6 +12,7 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.lists import place_in, placed
 from gatewright.console.operations import ApiError, Asking, Nothing, change, decide, see
 from gatewright.console.paging import url_of
+from gatewright.console.proposal_pages import ProposalPages
 from gatewright.console.room_seats import RoomSeat, RoomSeats
 from gatewright.console.room_shapes import (
     ROOMS,
@@ -51,6 +52,7 @@ class Rooms(Screen):
         self._admin = parts.ground.of(ParticipantAdmin)
         told = lambda: parts.changes.tell("rooms")  # noqa: E731
         self._seats = None if self._hub is None else RoomSeats(self._hub, parts.clock, told)
+        self._whole = whole = ProposalPages(parts.texts, self._seat)
         form = self._on_form
         self.pages = (
             Page(path="/rooms", power="see", run=self._page, takes=RoomsPage),
@@ -62,8 +64,10 @@ class Rooms(Screen):
             posted("/rooms/post", form(self.post), RoomMessage, "decide"),
             posted("/rooms/decide", form(self.decide), placed(RoomDecision), "decide"),
             posted("/rooms/stop", self._stop_form, RoomStop),
+            *whole.pages,
         )
         self.operations = (
+            *whole.operations,
             see(
                 "rooms.list", "/rooms", "List the rooms", self.all, takes=RoomsAsked, gives=RoomList
             ),
@@ -191,7 +195,8 @@ class Rooms(Screen):
         table = self._rooms_table()
         orchestrator = None if table is None else table.orchestrator
         name = "" if orchestrator is None else orchestrator.name
-        await room_acts.decide(self._seat(asking).me, asking.given, name)
+        shown = self._whole.shown_in(asking)
+        await room_acts.decide(self._seat(asking).me, asking.given, name, shown)
 
     async def stop(self, asking: Asking) -> Stopped:
         """Its keys end, and with them its sessions and what runs; its places in rooms are taken away. Raises `ApiError`, `StoreError`,

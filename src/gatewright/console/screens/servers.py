@@ -9,6 +9,7 @@ from typing import Any
 
 from gatewright.command_text import to_type
 from gatewright.console.definition_diff import Line, difference, is_whole
+from gatewright.console.definition_pages import DefinitionPages, pages_of
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, change, see
 from gatewright.console.paging import url_of
@@ -63,6 +64,7 @@ class Servers(Screen):
         self._folder = parts.ground.settings.storage.path
         self._states = parts.traffic.states
         form, at = self._on_form, "/servers/{id}"
+        whole = DefinitionPages(parts.texts, self._acts.pin, self.accept)
         self.pages = (
             Page(path="/servers", power="see", run=self._list, takes=Listing),
             Page(path="/servers/list", power="see", run=self._list_part, takes=Listing),
@@ -76,8 +78,10 @@ class Servers(Screen):
             posted(f"{at}/pin/accept", form(self.accept), Accepting),
             posted(f"{at}/pin/refuse", form(self.refuse), Refusing),
             posted(f"{at}/hide", form(self.hide), Hiding),
+            *whole.pages,
         )
         self.operations = (
+            *whole.operations,
             see(
                 "servers.list",
                 "/servers",
@@ -187,9 +191,7 @@ class Servers(Screen):
 
     async def accept(self, asking: Asking) -> Held:
         """Raises `ApiError`."""
-        given: Accepting = asking.given
-        server = asking.path["id"]
-        return _held(await self._acts.accept(asking.person, server, given.tool, given.digest), [])
+        return _held(await self._acts.accept(asking.person, asking.path["id"], asking.given), [])
 
     async def refuse(self, asking: Asking) -> Held:
         """Raises `ApiError`."""
@@ -254,7 +256,8 @@ class Servers(Screen):
         return View("servers/history.html", values | {"list": table.shown(asked, more)})
 
     async def _pin_part(self, asking: Asking) -> View:
-        return View("servers/pin.html", {"held": await self.pin(asking)})
+        held = await self.pin(asking)
+        return View("servers/pin.html", {"held": held, "pages_of": pages_of})
 
     def _on_form(
         self, operation: Callable[[Asking], Awaitable[Any]]

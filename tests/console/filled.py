@@ -1,0 +1,45 @@
+"""`filled`: a value of any type that the console's pages show, with every member there: each text in it is one that hides something."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+__all__ = ["HIDES", "filled"]
+
+HIDES = "zq0zq\u202e<b zq0zq>"
+"""A page on which it stands unmarked shows what somebody else wrote without a filter."""
+_PLAIN: Mapping[Any, Any] = {str: HIDES, int: 3, float: 3.0, bool: True, Any: HIDES, object: HIDES}
+_ROWS = (list, tuple, Sequence, set, frozenset)
+
+
+def filled(kind: Any, /, **given: Any) -> Any:
+    """One of this kind; of a structure `given` members as they are."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        hints = get_type_hints(kind)
+        fields = [one.name for one in msgspec.structs.fields(kind)]
+        return kind(
+            **{name: given[name] if name in given else filled(hints[name]) for name in fields}
+        )
+    if isinstance(kind, type) and hasattr(kind, "_fields"):
+        hints = get_type_hints(kind)
+        return kind(**{name: given.get(name, filled(one)) for name, one in hints.items()})
+    return _PLAIN[kind] if kind in _PLAIN else _of(get_origin(kind), get_args(kind))
+
+
+def _of(origin: Any, args: tuple[Any, ...]) -> Any:
+    """Of a kind that is made of others."""
+    if origin is Annotated:
+        return filled(args[0])
+    if origin in (Union, types.UnionType):
+        return filled(next(one for one in args if one is not type(None)))
+    if origin is Literal:
+        return next(one for one in args if one)
+    if origin in _ROWS:
+        return [filled(args[0])] if origin is list else (filled(args[0]),)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {HIDES: filled(args[1])}
+    raise TypeError(f"nothing is known of {origin}{args}")
