@@ -129,7 +129,7 @@ class HttpLink(Link):
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        let_go(task)  # an exchange has its task: what was given up would be kept, and with it its configuration
+        let_go(task)  # its exchange has it: a call that was given up would be kept
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.warning("server %s: %s: %s", self.spec.id, type(problem).__name__, problem)
 
