@@ -207,6 +207,23 @@ async def test_a_client_of_plain_mcp_is_asked_by_a_form(gateway: Gateway, door: 
         assert unsaid["isError"] is True
 
 
+@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-06-18", "stdio 2025-11-25", "sse 2024-11-05"])  # fmt: skip
+async def test_a_client_of_plain_mcp_may_say_which_lines_it_wants(
+    gateway: Gateway, door: str
+) -> None:
+    """MGP-13.4-3: what a server only lets it know is a line of the log, so the gateway offers `logging` and takes a level."""
+    async with host(gateway, door, can=FORMS) as client:
+        assert "logging" in client.hello["capabilities"]
+        assert await client.text("eventful__inform", message="one") == "informed"
+        line = (await client.note("notifications/message"))["params"]
+        assert (line["level"], line["data"]) == ("info", 'Server "eventful" says: one')
+        for level, message in (("warning", "two"), ("debug", "three")):
+            await client.request("logging/setLevel", {"level": level})
+            assert await client.text("eventful__inform", message=message) == "informed"
+        line = (await client.note("notifications/message"))["params"]
+        assert line["data"] == 'Server "eventful" says: three'
+
+
 async def test_a_client_that_cannot_be_asked_gets_a_reason(gateway: Gateway) -> None:
     """MGP-13.4-2: at once, and the tool is not executed."""
     began = time.monotonic()

@@ -7,7 +7,7 @@ A process that was replaced ends with the last call that may still reach it, and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,19 @@ pytestmark = [pytest.mark.timeout(120)]
 PROMPT_S = 3.0
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["streaming"]}, "elicitation": {}}
 DOORS = tuple(door for door in EVERY if not door.startswith("stdio"))
-Ending = Callable[[Host, Any], Awaitable[None]]
+TOOLS = '''
+import asyncio
+
+from gatewright.sdk import Context, mcp_tool
+
+
+@mcp_tool(prefix="")
+async def slow(context: Context, seconds: float) -> str:
+    """Takes its time."""
+    context.progress(0, 1, "begun")
+    await asyncio.sleep(seconds)
+    return "awake"
+'''
 
 
 def silent(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -37,11 +49,14 @@ async def house(folder: Path) -> AsyncIterator[Gateway]:
     """A gateway in front of servers of each kind of connection, and of one that is replaced."""
     async with listening("asker") as legacy, listening("modern_asker") as modern:
         limit = {"call_timeout_s": 20.0}
+        (folder / "tools").mkdir()
+        (folder / "tools" / "mcp_tools.py").write_text(TOOLS)
         ours = {"mgp": {"extensions": ["streaming"]}, **limit}
         every = (
             server("asker", "pipe", **ours),
             {"id": "web", "url": legacy, **ours},
             {"id": "modern", "url": modern, **ours},
+            {"id": "own", "python": str(folder / "tools"), **limit},
         )
         short = [{**one, "id": f"{one['id']}_short", "call_timeout_s": 0.3} for one in every]
         with running(folder, config(*every, *short, server("echo"))) as gateway:
@@ -83,7 +98,7 @@ async def replaced(gateway: Gateway) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("server_id", ["pipe", "web", "modern"])
+@pytest.mark.parametrize("server_id", ["pipe", "web", "modern", "own"])
 async def test_a_call_that_was_given_up_keeps_no_server_that_was_replaced(
     tmp_path: Path, server_id: str
 ) -> None:

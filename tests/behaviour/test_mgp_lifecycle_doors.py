@@ -100,7 +100,8 @@ async def told(place: tuple[str, Gateway], *names: str) -> AsyncIterator[Host]:
 
 def exceeded(record: dict[str, Any]) -> bool:
     """Whether a server is started no more, as it was too often."""
-    return record["target"]["server_id"] == "broken" and record["details"].get("detail") == "restart_limit_exceeded"  # fmt: skip
+    of, detail = record["target"]["server_id"], record["details"].get("detail")
+    return (of, detail) == ("broken", "restart_limit_exceeded")
 
 
 async def until(client: Host, ident: str, state: str) -> dict[str, Any]:
