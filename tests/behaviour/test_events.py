@@ -143,10 +143,8 @@ async def test_a_modern_client_unsubscribes_by_the_method_or_the_request(
 @pytest.mark.parametrize("door", EVERY)
 async def test_what_is_less_severe_than_wanted_is_not_told(gateway: Gateway, door: str) -> None:
     """MGP-13.2-3, for events of servers, of which the server judges those that say nothing, and for the gateway's own."""
-    key = made_key(gateway, "sven")[
-        "key"
-    ]  # without a session, events of calls are for callers with a name
-    async with listening(gateway, door, key) as client:
+    # Without a session, events of calls are for callers with a name.
+    async with listening(gateway, door, made_key(gateway, "sven")["key"]) as client:
         least = {"min_severity": "warning"}
         await subscribed(client, "model.*", "tool.*", filter=least)
         await subscribed(client, "tool.completed")
