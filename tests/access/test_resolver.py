@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,39 @@ async def test_a_server_that_failed_says_so(tmp_path: Path) -> None:
             with pytest.raises(RpcError) as caught:
                 await client.call("missing__anything")
             assert caught.value.code == 5002
+
+
+async def test_a_server_that_never_came_up_is_tried_again_by_a_call_once_it_may_be(
+    tmp_path: Path,
+) -> None:
+    """MGP-11.5-6: after the window, though nobody knows its tools; and by nobody who may not use it."""
+    mended = tmp_path / "mended"
+    program = tmp_path / "late.sh"
+    program.write_text(f'test -e "{mended}" || exit 3\nexec "$@"\n')
+    late = server("echo", "late", mgp={"extensions": [], "max_restarts": 1, "restart_window_secs": 1, "backoff_base_ms": 1})  # fmt: skip
+    late |= {"command": "sh", "args": [str(program), late["command"], *late["args"]]}
+    content = config(server("echo"), late, grants=[{"agent": "*", "server": "echo"}])
+    with running(tmp_path, content) as gateway:
+        async with asyncio.timeout(20):
+            while sum("server late:" in line for line in gateway.said()) < 2:
+                await asyncio.sleep(0.05)
+            mended.touch()
+            async with host(gateway, can=OFFER) as stranger:
+                for _ in range(3):
+                    await asyncio.sleep(0.5)
+                    with pytest.raises(RpcError):
+                        await stranger.call("late__echo", message="m")
+            assert "late\terror" in gateway.cli("server", "list")
+            headers = {"authorization": f"Bearer {gateway.operator_token}"}
+            async with host(gateway, can=OFFER, headers=headers) as client:
+                with pytest.raises(RpcError) as caught:
+                    await client.call("late__echo", message="m")
+                assert caught.value.code == 5002
+                while True:
+                    with suppress(RpcError):
+                        assert await client.text("late__echo", message="m") == "m"
+                        return
+                    await asyncio.sleep(0.1)
 
 
 async def test_to_everybody_else_it_does_not_exist(tmp_path: Path) -> None:

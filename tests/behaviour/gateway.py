@@ -18,7 +18,7 @@ from typing import Any
 
 from tests import fork_server
 
-__all__ = ["COMMAND", "ROOT", "Gateway", "as_toml", "config", "running", "server"]
+__all__ = ["COMMAND", "ROOT", "Gateway", "Pipes", "as_toml", "config", "running", "server", "write"]
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "gatewright"]
@@ -117,6 +117,17 @@ class Gateway:
         """The records that `audit query` finds."""
         text = self.cli("audit", "query", "--json", "--limit", "100000000", *words)
         return [json.loads(line) for line in text.splitlines()]
+
+
+class Pipes(Gateway):
+    """One that a host starts for itself, on pipes: what it was configured with and has recorded is in its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.file = folder, folder / "mgp.toml"
+
+    @property
+    def operator_token(self) -> str:
+        return ""  # no credential is shown on pipes
 
 
 def write(folder: Path, content: dict[str, Any]) -> Path:

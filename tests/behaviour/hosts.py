@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.behaviour.gateway import Gateway
+from tests.behaviour.gateway import Gateway, Pipes
 from tests.behaviour.wires import (
     DEADLINE,
     MODERN,
@@ -24,7 +24,7 @@ from tests.behaviour.wires import (
     Wire,
 )
 
-__all__ = ["DOORS", "EVERY_DOOR", "META", "Host", "RpcError", "host"]
+__all__ = ["DOORS", "EVERY_DOOR", "META", "Host", "RpcError", "behind", "host"]
 
 META = "io.modelcontextprotocol/"
 
@@ -255,6 +255,11 @@ def _wire(kind: str, gateway: Gateway, profile: str) -> Wire:
     if kind == "sse":
         return SseWire(gateway.urls["sse"])
     return HttpWire(gateway.urls[name])
+
+
+def behind(client: Host, gateway: Gateway) -> Gateway:
+    """The gateway that a host speaks to: on pipes it is one of the host's own, with the same configuration."""
+    return Pipes(client.wire.folder) if isinstance(client.wire, StdioWire) else gateway
 
 
 @asynccontextmanager

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.behaviour.event_house import EVERY
 from tests.behaviour.gateway import config, running, server
-from tests.behaviour.hosts import DOORS, Host, host
+from tests.behaviour.hosts import Host, host
 from tests.behaviour.wires import DEADLINE
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "discovery"]}}
@@ -43,7 +44,7 @@ async def test_what_is_declared_is_listed_before_and_said_after_the_connection(
     late |= {"command": sys.executable, "args": ["-c", LATER, str(go), *late["args"]]}
     before: dict[str, dict[str, Any]] = {}
     with running(tmp_path, config(late, server("echo"))) as gateway:
-        for door in DOORS:
+        for door in EVERY:
             async with host(gateway, door, can=OFFER) as client:
                 before[door] = (await listed(client))["late"]
                 assert (await listed(client, **WANTED)).keys() == {"late"}
@@ -51,7 +52,7 @@ async def test_what_is_declared_is_listed_before_and_said_after_the_connection(
         events = gateway.audit("--event", "SERVER_CONNECTED")
         assert [one["target"]["server_id"] for one in events] == ["echo"]
         go.touch()
-        for door in DOORS:
+        for door in EVERY:
             async with host(gateway, door, can=OFFER) as client:
                 async with asyncio.timeout(DEADLINE):
                     # Connected comes before listed.

@@ -13,6 +13,7 @@ import pytest
 from tests.behaviour.event_house import (
     CALLBACK,
     EVERY,
+    MODERN,
     OFFER,
     bearer,
     configured,
@@ -83,7 +84,7 @@ async def test_a_confirmation_is_asked_and_answered(
         assert len(await _done(client)) - len(before) == (came == "deleted")
 
 
-@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-11-25", "http 2026-07-28", "stdio 2025-11-25"])  # fmt: skip
+@pytest.mark.parametrize("door", EVERY)
 async def test_each_type_of_callback(gateway: Gateway, door: str) -> None:
     """MGP-13.4-3: confirmation (see above), input, selection, and a notification that wants no answer."""
     async with listening(gateway, door) as client:
@@ -113,7 +114,7 @@ async def test_each_type_of_callback(gateway: Gateway, door: str) -> None:
         assert rule_of(caught.value) == "callback_unknown"
 
 
-@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-11-25", "http 2026-07-28", "stdio 2026-07-28"])  # fmt: skip
+@pytest.mark.parametrize("door", EVERY)
 async def test_without_an_answer_in_time_the_call_fails(gateway: Gateway, door: str) -> None:
     """MGP-13.4-4: 3003, and the tool is not executed: a late answer is refused, and the server was told to stop."""
     async with listening(gateway, door) as client:
@@ -134,7 +135,7 @@ async def test_without_an_answer_in_time_the_call_fails(gateway: Gateway, door: 
         assert "notifications/cancelled" in [one["method"] for one in seen[-6:]]
 
 
-@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-11-25", "stdio 2025-11-25", "http 2026-07-28"])  # fmt: skip
+@pytest.mark.parametrize("door", EVERY)
 async def test_the_rest_of_the_connection_goes_on(gateway: Gateway, door: str) -> None:
     """MGP-13.4-5: other calls of the same client complete while one waits, and several may wait."""
     async with listening(gateway, door) as client:
@@ -178,7 +179,7 @@ async def test_only_who_was_asked_can_answer_and_only_once(gateway: Gateway) -> 
         assert rule_of(caught.value) == "callback_unknown"
 
 
-@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-06-18", "http 2026-07-28", "stdio 2025-11-25"])  # fmt: skip
+@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-06-18", "stdio 2025-11-25", "sse 2025-11-25", *MODERN])  # fmt: skip
 async def test_a_client_of_plain_mcp_is_asked_by_a_form(gateway: Gateway, door: str) -> None:
     """MGP-13.4-1 to 13.4-3, by elicitation where the client has that."""
     shown: list[dict[str, Any]] = []
@@ -204,6 +205,23 @@ async def test_a_client_of_plain_mcp_is_asked_by_a_form(gateway: Gateway, door: 
         assert await client.text("eventful__delete") == "kept"
         unsaid = await client.call("eventful__ask", callback={"type": "input", "message": "City?"})
         assert unsaid["isError"] is True
+
+
+@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-06-18", "stdio 2025-11-25", "sse 2024-11-05"])  # fmt: skip
+async def test_a_client_of_plain_mcp_may_say_which_lines_it_wants(
+    gateway: Gateway, door: str
+) -> None:
+    """MGP-13.4-3: what a server only lets it know is a line of the log, so the gateway offers `logging` and takes a level."""
+    async with host(gateway, door, can=FORMS) as client:
+        assert "logging" in client.hello["capabilities"]
+        assert await client.text("eventful__inform", message="one") == "informed"
+        line = (await client.note("notifications/message"))["params"]
+        assert (line["level"], line["data"]) == ("info", 'Server "eventful" says: one')
+        for level, message in (("warning", "two"), ("debug", "three")):
+            await client.request("logging/setLevel", {"level": level})
+            assert await client.text("eventful__inform", message=message) == "informed"
+        line = (await client.note("notifications/message"))["params"]
+        assert line["data"] == 'Server "eventful" says: three'
 
 
 async def test_a_client_that_cannot_be_asked_gets_a_reason(gateway: Gateway) -> None:

@@ -123,7 +123,7 @@ async def test_unsubscribing_ends_it(gateway: Gateway, door: str) -> None:
         await other.note(EVENT, _of("model.rate_limit"))
 
 
-@pytest.mark.parametrize("door", ["websocket 2026-07-28", "http 2026-07-28"])
+@pytest.mark.parametrize("door", MODERN)
 async def test_a_modern_client_unsubscribes_by_the_method_or_the_request(
     gateway: Gateway, door: str
 ) -> None:
@@ -140,10 +140,11 @@ async def test_a_modern_client_unsubscribes_by_the_method_or_the_request(
         assert note["subscription_id"] != found["subscription_id"]
 
 
-@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2026-07-28"])
+@pytest.mark.parametrize("door", EVERY)
 async def test_what_is_less_severe_than_wanted_is_not_told(gateway: Gateway, door: str) -> None:
     """MGP-13.2-3, for events of servers, of which the server judges those that say nothing, and for the gateway's own."""
-    async with listening(gateway, door) as client:
+    # Without a session, events of calls are for callers with a name.
+    async with listening(gateway, door, made_key(gateway, "sven")["key"]) as client:
         least = {"min_severity": "warning"}
         await subscribed(client, "model.*", "tool.*", filter=least)
         await subscribed(client, "tool.completed")
@@ -280,7 +281,7 @@ async def test_a_server_that_is_started_anew_is_asked_again(gateway: Gateway) ->
         await client.note(EVENT, _of("model.rate_limit"))
 
 
-@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-11-25", "http 2026-07-28", "websocket 2026-07-28"])  # fmt: skip
+@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-11-25", "sse 2024-11-05", "http 2026-07-28", "websocket 2026-07-28"])  # fmt: skip
 async def test_who_comes_back_is_told_what_was_missed(gateway: Gateway, door: str) -> None:
     """MGP-13.3-1: events are numbered without gaps, and the last 1,000 are kept over a lost connection."""
     ann, bob = (made_key(gateway, name)["key"] for name in ("ann", "bob"))

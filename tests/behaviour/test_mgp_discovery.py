@@ -8,8 +8,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from tests.behaviour.event_house import EVERY
 from tests.behaviour.gateway import Gateway, config, running, server
-from tests.behaviour.hosts import DOORS, host
+from tests.behaviour.hosts import Host, host
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "discovery"]}}
 
@@ -59,21 +60,19 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
-async def listed(gateway: Gateway, door: str, filter_: Any = None) -> list[dict[str, Any]]:
+async def listed(client: Host, filter_: Any = None) -> list[dict[str, Any]]:
     params = {} if filter_ is None else {"filter": filter_}
-    async with host(gateway, door, can=OFFER) as client:
-        found: list[dict[str, Any]] = (await client.request("mgp/discovery/list", params))[
-            "servers"
-        ]
+    found: list[dict[str, Any]] = (await client.request("mgp/discovery/list", params))["servers"]
     return found
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_every_entry_has_the_fields_of_the_specification(
     registry: Gateway, door: str
 ) -> None:
-    """MGP-15.2-7 and MGP-15.3-1: also of servers that speak no MGP, or do not run."""
-    found = {one["id"]: one for one in await listed(registry, door)}
+    """MGP-11.2-1, MGP-15.2-7 and MGP-15.3-1: also of servers that speak no MGP, or do not run."""
+    async with host(registry, door, can=OFFER) as client:
+        found = {one["id"]: one for one in await listed(client)}
     for one in found.values():
         ENTRY.validate(one)
     plain, speaking, broken = (found[name] for name in ("echo", "in_mgp", "broken"))
@@ -90,29 +89,26 @@ async def test_every_entry_has_the_fields_of_the_specification(
     assert broken["extensions"] == ["access_control"]
 
 
-@pytest.mark.parametrize(
-    ("filter_", "expected"),
-    [
-        (None, {"echo", "in_mgp", "broken"}),
-        ({"extensions": ["access_control"]}, {"broken"}),
-        ({"permissions": ["network.outbound"]}, {"in_mgp", "broken"}),
-        ({"permissions": ["network.outbound", "filesystem.read"]}, {"broken"}),
-        ({"status": "connected"}, {"echo", "in_mgp"}),
-        ({"status": "error", "extensions": ["access_control"]}, {"broken"}),
-        ({"status": "connected", "permissions": ["network.outbound"]}, {"in_mgp"}),
-        (
-            {
-                "extensions": ["access_control"],
-                "permissions": ["filesystem.read"],
-                "status": "error",
-            },
-            {"broken"},
-        ),
-        ({"extensions": ["nobody has this"]}, set()),
-    ],
+FILTERS: tuple[tuple[Any, set[str]], ...] = (
+    (None, {"echo", "in_mgp", "broken"}),
+    ({"extensions": ["access_control"]}, {"broken"}),
+    ({"permissions": ["network.outbound"]}, {"in_mgp", "broken"}),
+    ({"permissions": ["network.outbound", "filesystem.read"]}, {"broken"}),
+    ({"status": "connected"}, {"echo", "in_mgp"}),
+    ({"status": "error", "extensions": ["access_control"]}, {"broken"}),
+    ({"status": "connected", "permissions": ["network.outbound"]}, {"in_mgp"}),
+    (
+        {"extensions": ["access_control"], "permissions": ["filesystem.read"], "status": "error"},
+        {"broken"},
+    ),
+    ({"extensions": ["nobody has this"]}, set()),
 )
-async def test_each_filter_counts_alone_and_with_the_others(
-    registry: Gateway, filter_: Any, expected: set[str]
-) -> None:
+
+
+@pytest.mark.parametrize("door", EVERY)
+async def test_each_filter_counts_alone_and_with_the_others(registry: Gateway, door: str) -> None:
     """MGP-15.2-6"""
-    assert {one["id"] for one in await listed(registry, DOORS[0], filter_)} == expected
+    async with host(registry, door, can=OFFER) as client:
+        for filter_, expected in FILTERS:
+            found = await listed(client, filter_)
+            assert {one["id"] for one in found} == expected, filter_

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.behaviour.event_house import EVERY
 from tests.behaviour.gateway import Gateway, config, running, server
-from tests.behaviour.hosts import DOORS, host
+from tests.behaviour.hosts import host
 from tests.behaviour.test_mgp_lifecycle import (
     OFFER,
     POLICY,
@@ -47,7 +48,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield gateway
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_the_gateway_and_each_server_answer_a_ping(healthy: Gateway, door: str) -> None:
     """MGP-11.3-1, MGP-11.3-2, MGP-11.3-3 and C-56: also while a long call runs."""
     async with host(healthy, door, can=OFFER) as client:
@@ -77,7 +78,7 @@ async def test_the_uptime_grows(healthy: Gateway) -> None:
         assert (await client.request("mgp/health/ping", {}))["uptime_secs"] > first
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_the_status_says_what_is_there_and_what_is_in_flight(
     healthy: Gateway, door: str
 ) -> None:

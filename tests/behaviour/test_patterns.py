@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.behaviour.event_house import EVERY
 from tests.behaviour.gateway import ROOT, Gateway, config, running
-from tests.behaviour.hosts import Host, host
+from tests.behaviour.hosts import Host, behind, host
 
 PATTERNS = ROOT / "examples" / "patterns"
-TRACE = "5f0c9a52-7d0f-4d52-9d0b-6a3f0e1f2a3b"
 ALL = ["specialists__shout", "specialists__count", "specialists__mirror"]
 
 
@@ -38,29 +39,31 @@ def gateways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway
             yield remote, local
 
 
-async def call(client: Host, name: str, /, **arguments: Any) -> Any:
+async def call(client: Host, trace: str, name: str, /, **arguments: Any) -> Any:
     """What a tool gave, as a value."""
-    asked = {"name": name, "arguments": arguments, "trace_id": TRACE}
+    asked = {"name": name, "arguments": arguments, "trace_id": trace}
     found = await client.request("tools/call", asked)
     assert not found.get("isError"), found
     value = found.get("structuredContent", found["content"][0].get("text"))
     return value["result"] if isinstance(value, dict) and set(value) == {"result"} else value
 
 
+@pytest.mark.parametrize("door", EVERY)
 async def test_a_task_goes_to_many_agents_through_a_chain_or_to_who_knows(
-    gateways: tuple[Gateway, Gateway],
+    gateways: tuple[Gateway, Gateway], door: str
 ) -> None:
     """MGP-10.1-1: fan-out, chain, routing to a specialist."""
     remote, local = gateways
-    async with host(local) as client:
-        found = await call(client, "coordinator__query_agents")
+    trace = str(uuid.uuid4())
+    async with host(local, door) as client:
+        found = await call(client, trace, "coordinator__query_agents")
         assert [one["agent"] for one in found] == ALL
-        (expert,) = await call(client, "coordinator__query_agents", skill="statistics")
+        (expert,) = await call(client, trace, "coordinator__query_agents", skill="statistics")
         assert expert["agent"] == "specialists__count"
 
         async def done(**asked: Any) -> dict[str, str]:
-            ident = await call(client, "coordinator__delegate_task", task="a b c", **asked)
-            told = await call(client, "coordinator__collect_results", id=ident, wait_s=30)
+            ident = await call(client, trace, "coordinator__delegate_task", task="a b c", **asked)
+            told = await call(client, trace, "coordinator__collect_results", id=ident, wait_s=30)
             assert told["status"] == "done"
             return dict(told["results"])
 
@@ -70,32 +73,35 @@ async def test_a_task_goes_to_many_agents_through_a_chain_or_to_who_knows(
             zip(chain, ["c b a", "C B A"], strict=True)
         )
         assert await done(skill="headlines") == {"specialists__shout": "A B C"}
-    traced = [one["target"]["tool_name"] for one in executed(remote)]
+    traced = [one["target"]["tool_name"] for one in executed(remote, trace)]
     assert sorted(traced) == sorted(["shout", "count", "mirror", "mirror", "shout", "shout"])
 
 
+@pytest.mark.parametrize("door", EVERY)
 async def test_gateways_call_each_other_and_each_record_names_the_other(
-    gateways: tuple[Gateway, Gateway],
+    gateways: tuple[Gateway, Gateway], door: str
 ) -> None:
     """MGP-10.1-3: federated_discover, federated_call, and remote tools under local names."""
     remote, local = gateways
-    before = len(executed(remote))
-    async with host(local) as client:
-        found = await call(client, "federation__federated_discover")
+    trace = str(uuid.uuid4())
+    async with host(local, door) as client:
+        found = await call(client, trace, "federation__federated_discover")
         assert [(one["gateway"], one["tool"]) for one in found] == [("far", one) for one in ALL]
         asked = {"gateway": "far", "tool": ALL[0], "arguments": {"task": "far away"}}
-        assert "FAR AWAY" in json.dumps(await call(client, "federation__federated_call", **asked))
+        assert "FAR AWAY" in json.dumps(
+            await call(client, trace, "federation__federated_call", **asked)
+        )
         assert "remote__specialists__count" in await client.tools()
-        counted = await call(client, "remote__specialists__count", task="one two")
+        counted = await call(client, trace, "remote__specialists__count", task="one two")
         assert "2 words" in json.dumps(counted)
-    assert len(executed(remote)) == before + 2
-    told = {one["target"]["server_id"] for one in executed(local)}
-    assert {"federation", "remote"} <= told
+        told = {one["target"]["server_id"] for one in executed(behind(client, local), trace)}
+        assert told == {"federation", "remote"}
+    assert len(executed(remote, trace)) == 2
 
 
-def executed(gateway: Gateway) -> list[dict[str, Any]]:
-    """What was called within the trace of this module."""
-    return gateway.audit("--trace", TRACE, "--event", "TOOL_EXECUTED")
+def executed(gateway: Gateway, trace: str) -> list[dict[str, Any]]:
+    """What was called within a trace."""
+    return gateway.audit("--trace", trace, "--event", "TOOL_EXECUTED")
 
 
 def test_a_pattern_is_an_ordinary_program(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ import asyncio
 import itertools
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.behaviour.access_house import KEYED, code_of
+from tests.behaviour.event_house import EVERY
 from tests.behaviour.hosts import RpcError, host
 from tests.behaviour.registration_house import (
     OFFER,
@@ -25,6 +27,8 @@ REGISTER, DEREGISTER = "mgp/discovery/register", "mgp/discovery/deregister"
 _COUNT = itertools.count(1)
 NET = "import socket\n"
 BOUND = "http 2025-11-25"
+BOTH = tuple(door for door in EVERY if door in KEYED)
+"""Each door at which a key is shown, in each era."""
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +78,40 @@ async def test_the_door_of_the_owners_host_offers_neither(registry: Registry) ->
         assert await code_of(client, DEREGISTER, {"id": "echo", "reason": ""}) == -32601
 
 
+@pytest.mark.parametrize("door", ["stdio 2025-11-25", "stdio 2026-07-28"])
+async def test_on_pipes_a_host_registers_that_holds_the_permission(
+    tmp_path: Path, door: str
+) -> None:
+    """MGP-15.4-1, MGP-15.4-2, MGP-15.4-3, MGP-15.5-1, MGP-15.5-2: its gateway takes it for an agent like any other."""
+    script = str(tmp_path / "scripts" / "mcp_custom.py")
+    blocked = str(tmp_path / "scripts" / "blocked.py")
+    holds = ["ToolsListAll", "ToolInvoke(dynamic.*)", "ToolInvoke(echo*)", "AdminWrite"]
+    content = said(folders=[str(tmp_path / "scripts")]) | {"agents": {"local": {"permissions": holds}}}  # fmt: skip
+    with registry_in(tmp_path, content) as found:
+        found.script("blocked", NET)
+        async with host(found.gateway, door, can=OFFER) as client:
+            ident = fresh()
+            sandboxed = {"args": [blocked], "mgp": {"trust_level": "sandboxed"}}
+            assert (await found.refused(client, seed_request(ident) | sandboxed)).code == 1011
+            made = await client.request(REGISTER, seed_request(ident, args=[script]))
+            assert (made["status"], made["tools"]) == ("connected", [tool(ident)])
+            assert (await found.listed(client, ident) or {})["status"] == "connected"
+            assert await client.text(tool(ident), text="seed") == "SEED"
+            again = await found.refused(client, seed_request(ident, args=[script]))
+            assert again.data["reason"] == "registration_conflict"
+            running = asyncio.create_task(client.text(tool(ident), text="late", wait=1.5))
+            await asyncio.sleep(0.3)
+            gone = await client.request(DEREGISTER, {"id": ident, "reason": "no_longer_needed"})
+            assert (gone["id"], gone["status"]) == (ident, "deregistered")
+            with pytest.raises(RpcError):
+                await client.call(tool(ident), text="new")
+            assert await running == "LATE"
+            assert await found.listed(client, ident) is None
+            for other in (ident, "echo", "dynamic.none"):
+                assert await code_of(client, DEREGISTER, {"id": other, "reason": "x"}) != 0
+            assert await client.text("echo__echo", message="still") == "still"
+
+
 async def test_without_the_extension_the_methods_do_not_exist(registry: Registry) -> None:
     """MGP-1.2-2"""
     plain = {"mgp": {"version": "0.2.0", "extensions": ["security"]}}
@@ -84,12 +122,13 @@ async def test_without_the_extension_the_methods_do_not_exist(registry: Registry
 # -- what ends
 
 
+@pytest.mark.parametrize("door", BOTH)
 async def test_calls_that_run_come_to_their_end_and_new_ones_do_not_begin(
-    registry: Registry,
+    registry: Registry, door: str
 ) -> None:
     """MGP-15.5-1: it is drained."""
     ident = fresh()
-    async with registry.operator(BOUND) as client, registry.operator(BOUND) as other:
+    async with registry.operator(door) as client, registry.operator(door) as other:
         await client.request(REGISTER, seed_request(ident))
         running = asyncio.create_task(client.text(tool(ident), text="late", wait=1.5))
         await asyncio.sleep(0.3)
@@ -247,14 +286,17 @@ async def test_what_agents_may_not_register(
     assert refused.code == code
 
 
-async def test_a_sandboxed_script_is_judged_and_a_standard_one_is_not(registry: Registry) -> None:
+@pytest.mark.parametrize("door", BOTH)
+async def test_a_sandboxed_script_is_judged_and_a_standard_one_is_not(
+    registry: Registry, door: str
+) -> None:
     """MGP-15.4-2: a blocked import, sandboxed and standard."""
     blocked = registry.script(
         "blocked", NET + registry.text().replace("from __future__ import annotations", "")
     )
     ident = fresh()
     _, key = registry.agent(REGISTERS)
-    async with registry.host(BOUND, key) as client:
+    async with registry.host(door, key) as client:
         sandboxed = seed_request(ident, args=[blocked], mgp={"trust_level": "sandboxed"})
         refused = await registry.refused(client, sandboxed)
         assert refused.code == 1011

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.behaviour.access_house import House
+from tests.behaviour.event_house import EVERY
 from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.gateway import server as entry
 from tests.behaviour.hosts import Host, RpcError, host
@@ -24,8 +25,6 @@ STREAM = {"stream": True}
 CHUNK = "notifications/mgp.stream.chunk"
 PROGRESS = "notifications/mgp.stream.progress"
 HANDLE = "dev.gatewright/stream"
-DOORS = ("http 2025-11-25", "http 2026-07-28", "stdio 2025-11-25", "websocket 2026-07-28")
-EVERY = (*DOORS, "stdio 2026-07-28", "websocket 2025-11-25", "sse 2024-11-05")
 SECRET = "ghp_" + "x7Kq2Wm9Zt" * 3 + "Ab12Cd"
 TOOLS = '''
 import asyncio
@@ -162,7 +161,7 @@ async def test_a_result_comes_in_chunks_and_whole_at_the_end(streaming: Gateway,
         assert result["_meta"]["dev.cloto/mgp"] == told
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_who_did_not_negotiate_it_is_answered_plainly(streaming: Gateway, door: str) -> None:
     """MGP-12.2-1: and its server never hears of the wish, nor does one that did not negotiate it (MGP-12.3-2)."""
     plain: dict[str, Any] = {}
@@ -180,7 +179,7 @@ async def test_who_did_not_negotiate_it_is_answered_plainly(streaming: Gateway, 
             assert unknown.value.code == -32601
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_a_server_without_streams_answers_as_ever(streaming: Gateway, door: str) -> None:
     """MGP-12.3-2: a plain server, and one that did not negotiate `streaming`, are sent no such wish."""
     async with host(streaming, door, can=OFFER) as client:
@@ -199,7 +198,7 @@ async def test_a_server_without_streams_answers_as_ever(streaming: Gateway, door
             assert name == "deaf" or all("_mgp" not in one for one in calls)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_progress_is_a_fraction_that_never_falls(streaming: Gateway, door: str) -> None:
     """MGP-12.6-1: of an MGP server (which says it wrongly twice), and translated from a plain one's."""
     async with host(streaming, door, can=OFFER) as client:
@@ -258,7 +257,7 @@ async def test_a_stream_is_cancelled_and_what_there_was_is_returned(
         assert len(chunks(client, ident)) == len(found)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_a_long_call_without_a_stream_is_cancelled_as_well(
     streaming: Gateway, door: str
 ) -> None:
@@ -278,7 +277,7 @@ async def test_a_long_call_without_a_stream_is_cancelled_as_well(
             assert stops(stop, await seen(client, server)) == before + 1
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_what_is_not_open_cannot_be_cancelled_and_breaks_nothing(
     streaming: Gateway, door: str
 ) -> None:
@@ -366,7 +365,7 @@ async def test_chunks_are_numbered_by_the_gateway(streaming: Gateway) -> None:
         assert result["_mgp"]["chunks_sent"] == len(found)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_python_tools_that_yield_stream(streaming: Gateway, door: str) -> None:
     """MGP-12.3-1 and MGP-12.5-1: generators of both kinds, and a tool that sends pieces by hand."""
     async with host(streaming, door, can=OFFER) as client:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.behaviour.event_house import EVERY
 from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.hosts import RpcError, host
-from tests.behaviour.test_streaming import DOORS, OFFER, chunks, joined, name_of, start
+from tests.behaviour.test_streaming import OFFER, chunks, joined, name_of, start
 from tests.peers.peers import guest
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(150)]
@@ -24,7 +25,7 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         yield gateway
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", EVERY)
 async def test_a_server_on_an_sdk_without_mgp_streams_and_is_cancelled(
     far: Gateway, door: str
 ) -> None:

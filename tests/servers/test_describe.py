@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gatewright.call import Mgp
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.protocol.negotiate import EXTENSION
 from gatewright.secret_scanning import HELD, without_secrets
@@ -29,6 +30,17 @@ def test_a_single_server_without_prefix_is_mirrored_unknown_words_included() -> 
         "experimental": {"x": 1},
     }
     assert found == (expected, "Be kind.")
+
+
+@pytest.mark.parametrize("mirror", [True, False])
+def test_who_tells_something_in_callbacks_writes_lines_for_clients_of_plain_mcp(
+    mirror: bool,
+) -> None:
+    """MGP-13.4-3"""
+    for extensions in (("bidirectional",), ("streaming",)):
+        hello = Hello("2025-11-25", {"tools": {}}, mgp=Mgp("0.2.0", extensions))
+        capabilities, _ = describe([("one", hello)], mirror=mirror)
+        assert ("logging" in capabilities) is ("bidirectional" in extensions)
 
 
 def test_several_servers_are_joined() -> None:

@@ -102,7 +102,9 @@ class CatalogueResolver:
 
     def _not_yet(self, server: str) -> Refusal:
         state = self._fleet.states.get(server, "registered")
-        spec = self._fleet.specs.get(server)
+        spec, owner = self._fleet.specs.get(server), self._fleet.servers.get(server)
+        if owner is not None:
+            owner.life.missed()  # else it would be tried again by nobody: no call reaches it before its tools are known
         stopped = spec is not None and spec.stopped
         how = "has not listed its tools yet" if state == "connected" else "is not connected"
         return Refusal(

@@ -1,4 +1,4 @@
-"""`gatewright serve`: runs the gateway over HTTP, with `--stdio` over standard streams as well; prints the ready line with its URLs.
+"""`gatewright serve`: runs the gateway over HTTP, with `--stdio` over standard streams instead; prints the ready line with its URLs.
 
 Standard output carries exactly one line, once everything that could start has started:
 `ready http://127.0.0.1:8420/mcp name=url …`, so that scripts can wait for it (the entries for its hosts
@@ -60,7 +60,7 @@ def serve(
         int | None, typer.Option("--port", min=0, max=65535, help="0 takes a free one [8420].")
     ] = None,
     stdio: Annotated[
-        bool, typer.Option("--stdio", help="Speak MCP on standard input and output as well.")
+        bool, typer.Option("--stdio", help="Speak MCP on standard input and output instead.")
     ] = False,
     profile: ProfileName = None,
     as_host: AsHost = None,

@@ -39,6 +39,8 @@ def _mirrored(hello: Hello) -> dict[str, Any]:
         if isinstance(capabilities.get(name), dict):
             # We announce changes even where the server does not: it may come back different.
             capabilities[name] = {**capabilities[name], "listChanged": True}
+    if hello.writes:
+        capabilities.setdefault("logging", {})
     return capabilities
 
 
@@ -46,6 +48,8 @@ def _joined(hellos: Sequence[Hello]) -> dict[str, Any]:
     found: dict[str, Any] = {"tools": {"listChanged": True}}
     for hello in hellos:
         _join(found, without_mgp(hello.capabilities))
+        if hello.writes:
+            found["logging"] = {}
     return found
 
 
@@ -56,7 +60,8 @@ def _join(found: dict[str, Any], theirs: dict[str, Any]) -> None:
     resources = theirs.get("resources")
     if isinstance(resources, dict) and resources.get("subscribe"):
         found["resources"]["subscribe"] = True
-    found.update({name: {} for name in ("completions", "logging") if name in theirs})
+    if "completions" in theirs:
+        found["completions"] = {}
     for place in ("extensions", "experimental"):
         if isinstance(theirs.get(place), dict):
             # Of two servers that declare one extension the first of the configuration counts.

@@ -268,8 +268,13 @@ class Dispatch:
         servers = [one for one in self._visible(call) if isinstance(one, Server)]
         writing = [one for one in servers if "logging" in one.hello.capabilities]
         over = next((found for one in writing if (found := one.over(call)) is not None), None)
-        if over is not None or not writing:
-            return over or Failure("method_not_found", "no server here writes logs")
+        if over is not None:
+            return over
+        if (
+            not writing
+        ):  # what callbacks tell is written here, from the level on that the client wants
+            tells = any(one.hello.writes for one in servers)
+            return _DONE if tells else Failure("method_not_found", "no server here writes logs")
         # One server that hangs would hold up the answer for all.
         call = within(call, LEVEL_S)
         asked = (one.wishes.level(call.params, call, back) for one in writing)

@@ -118,7 +118,7 @@ class Reconnector:
         """The connection, after waiting for it where that has a prospect; else why there is none. `agreed`: `Wait`."""
         deadline = self._loop.time() + patience_s
         attempts = self._attempts
-        self._hurry()
+        self.hurry()
         while True:
             link = self.link
             if link is not None and link.open:
@@ -331,7 +331,7 @@ class Reconnector:
         stdio = self.spec.transport == "stdio"
         if exhausted or (stdio and rule.policy == "never"):
             self._next_at = self._restarts.room_at(rule) if exhausted else float("inf")
-            # From here on only a call tries again, once the window has room (`_hurry`), or an operator.
+            # From here on only a call tries again, once the window has room (`hurry`), or an operator.
             why = f"; {rule.max} restarts in {rule.window_s:g} s were tried" if exhausted else ""
             self._to("error", self.reason + why, NO_MORE_RESTARTS if exhausted else "not_restarted")
             await self._poke.wait()
@@ -355,7 +355,7 @@ class Reconnector:
 
     # -- what calls see ------------------------------------------------------------------------------
 
-    def _hurry(self) -> None:
+    def hurry(self) -> None:
         """A call wants the server: try now where trying is due or cheap."""
         now = self._loop.time()
         if self._down:

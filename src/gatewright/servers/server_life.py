@@ -143,6 +143,10 @@ class ServerLife:
         found = main.refused()
         return None if found is None else explained(self.spec, found)
 
+    def missed(self) -> None:
+        """Somebody calls what it has never listed: it is started again where that is due, as by any other call."""
+        self._keepers()[0].hurry()
+
     def admits(self) -> None:
         """Whether a session may get a connection of its own now. Raises `ServerFailed`."""
         if self.quiet and self._keepers()[0].refused() is not None:

@@ -14,6 +14,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ SECRET = "canary-7f3a-of-the-gateway"
 INSIDE = Path(__file__).with_name("inside.py").read_text(encoding="utf-8")
 _ORDINARY = 54321
 _MIB = 1 << 20
+_ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
 
 
 def reachable_python() -> str:
@@ -149,6 +151,40 @@ async def probed(order: dict[str, Any], home: Path) -> dict[str, Any]:
     return {"found": json.loads(said), "before": before, "after": after, "stderr": collector.lines}
 
 
+async def cycled(order: dict[str, Any], home: Path) -> dict[str, Any]:
+    """Start a child, hear one answer of it and stop it, again and again: what is left, and how long each answer took (ms);
+    beside it the same child without isolation."""
+    rules = Isolation(server="cycled", level=order["level"], state=str(home / "state"))
+    (home / "state").mkdir()
+    took: dict[bool, list[float]] = {True: [], False: []}
+    before: dict[str, Any] = {}
+    for number in range(
+        2 * order["cycles"] + 2
+    ):  # the first two are not counted: they make what all share
+        isolated = number % 2 == 0  # by turns, so that a busy moment of the machine is shared
+        collector, began = Collector(), time.perf_counter()
+        child = await spawn(
+            reachable_python(),
+            ["-I", "-S", "-c", _ECHO],
+            receiver=collector,
+            stderr=collector.line,
+            isolation=rules if isolated else None,
+        )
+        child.send(b"{}")
+        async with asyncio.timeout(60):
+            await collector.count(1)
+        took[isolated].append((time.perf_counter() - began) * 1e3)
+        await child.stop(5)
+        await asyncio.sleep(0.01)
+        before = before or traces()
+    return {
+        "before": before,
+        "after": traces(),
+        "took_ms": took[True][1:],
+        "plain_ms": took[False][1:],
+    }
+
+
 def main() -> None:
     order = json.loads(sys.argv[1])
     folder = Path(tempfile.mkdtemp(prefix="gatewright-home-", dir="/var/tmp"))
@@ -160,7 +196,8 @@ def main() -> None:
         if why:
             sys.stdout.write(json.dumps({"flaw": why}))
             return
-        sys.stdout.write(json.dumps(asyncio.run(probed(order, folder))))
+        work = cycled if "cycles" in order else probed
+        sys.stdout.write(json.dumps(asyncio.run(work(order, folder))))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -38,6 +38,7 @@ from gatewright.mcp.client.response_queue import ResponseQueue
 from gatewright.mcp.client.session_probe import LostSessions, is_gone, refuses_alike
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import request_headers
+from gatewright.transport.cancelled_tasks import let_go
 from gatewright.transport.http_client import (
     AnswerTooLarge,
     BadAnswer,
@@ -128,6 +129,7 @@ class HttpLink(Link):
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
+        let_go(task)  # its exchange has it: a call that was given up would be kept
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.warning("server %s: %s: %s", self.spec.id, type(problem).__name__, problem)
 
@@ -141,9 +143,7 @@ class HttpLink(Link):
     def _send(self, exchange: PendingRequest, method: str, params: Params) -> Reply | None:
         if self._closing:
             return self._gone(sent=False)
-        exchange.work = talk = self._loop.create_task(self._talk(exchange, method, params))
-        self._tasks.add(talk)
-        talk.add_done_callback(self._tasks.discard)  # it says itself what went wrong
+        exchange.work = self.spawn(self._talk(exchange, method, params))
         return None
 
     def _over(self, exchange: PendingRequest) -> None:

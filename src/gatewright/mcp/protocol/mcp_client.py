@@ -79,6 +79,12 @@ class Hello(msgspec.Struct, frozen=True):
         """Whether the server speaks the era without a handshake."""
         return is_modern(self.revision)
 
+    @property
+    def writes(self) -> bool:
+        """Whether clients may get lines of a log from it: its own, or what it tells them in callbacks where they know none."""
+        told = self.mgp is not None and "bidirectional" in self.mgp.extensions
+        return told or "logging" in self.capabilities
+
 
 class Ask(msgspec.Struct, frozen=True):
     """One request to put to the server. `ident` is its JSON-RPC id, unique within the handshake."""
