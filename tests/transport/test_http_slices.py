@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from itertools import pairwise
 
 import pytest
 
 from gatewright.transport.http_slices import SLICE_BYTES, Sliced
-from gatewright.transport.websocket_intake import Turns
+from gatewright.transport.websocket_intake import TURN_S, Turns
 from tests.transport.asgi import echo
 from tests.transport.raw_http import connected
 
@@ -67,6 +69,35 @@ async def test_much_is_parsed_in_slices_and_nothing_is_read_meanwhile(size: int)
         await asyncio.sleep(0)
     assert b"".join(pieces.got) == whole
     assert max(map(len, pieces.got)) <= SLICE_BYTES
+
+
+async def test_what_many_send_in_one_moment_is_parsed_in_several_turns_and_in_order() -> None:
+    """Of two thousand clients that connect at once each has a head; an innocent caller had waited for all of them."""
+    turns, order, each = Turns(asyncio.get_running_loop()), list[int](), list[int]()
+
+    class Costly(Pieces):
+        def feed(self, data: bytes) -> None:
+            super().feed(data)
+            order.append(int(data))
+            until = time.perf_counter() + TURN_S / 4
+            while time.perf_counter() < until:
+                pass
+
+    many = [Costly(turns) for _ in range(40)]
+    wires = [Wire(one) for one in many]
+    for number, (one, wire) in enumerate(zip(many, wires, strict=True)):
+        one.transport = wire
+        one.data_received(b"%d" % number)
+    while len(order) < len(many):
+        each.append(len(order))
+        await asyncio.sleep(0)
+    each.append(len(order))
+    assert order == list(range(len(many)))
+    # A turn has time for four of them, and its line for four more.
+    assert max(later - sooner for sooner, later in pairwise([0, *each])) <= 10
+    assert all(wire.reads for wire in wires)
+    many[0].data_received(b"41")  # a turn later there is time again
+    assert order[-1] == 41
 
 
 async def test_what_is_behind_an_upgrade_is_handed_to_whoever_speaks_it() -> None:

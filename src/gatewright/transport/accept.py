@@ -26,7 +26,7 @@ __all__ = ["A_HANDSHAKE", "A_TURN", "KNOWN", "ArrivalRates", "Listener", "place_
 
 log = logging.getLogger(__name__)
 
-A_TURN = 16
+A_TURN = 4
 """Connections that are taken before everything else has its turn."""
 KNOWN = 4096
 """Addresses that are remembered; the one that came least lately is forgotten first."""

@@ -231,7 +231,9 @@ class HttpConnection(Sliced):
         )
 
     def _asked(self) -> bool | None:
-        return None if self._running or self._heads.ahead else self._incoming is not None
+        return (
+            None if self._running or self._heads.ahead or self._rest else self._incoming is not None
+        )
 
     # -- the order of requests
 

@@ -1,12 +1,14 @@
 """`Sliced`, base of HTTP and TCP connections: parses input 4 KiB a turn, pauses reading meanwhile, leaves the rest to an upgraded protocol.
 
 One read brings up to 256 KiB, and with them fifty thousand chunks of one byte or thousands of empty lines. Each costs the parser as
-much as a large one, so what is more than a little stands in line (`websocket_intake.Turns`); nothing more is read meanwhile.
+much as a large one, so what is more than a little stands in line (`websocket_intake.Turns`); nothing more is read meanwhile. So does a little
+that comes when others took the time of the turn: of two thousand clients that connect in one moment each has a head to be parsed.
 """
 
 from __future__ import annotations
 
 import asyncio
+from time import perf_counter
 from typing import Any, cast
 
 from gatewright.transport.slow_senders import Pieces
@@ -39,8 +41,12 @@ class Sliced(asyncio.Protocol):
         if self._rest:
             self._rest = self._rest[self._at :] + data
             self._at = 0
-        elif len(data) <= SLICE_BYTES:
-            self.feed(data)
+        elif len(data) <= SLICE_BYTES and (turns := self._turns).has_time:
+            began = perf_counter()
+            try:
+                self.feed(data)
+            finally:
+                turns.spend(perf_counter() - began)
         else:
             self._rest, self._at = data, 0
             if self.transport is not None:

@@ -21,6 +21,7 @@ __all__ = [
     "CONNECTIONS_A_TURN",
     "EXCUSED",
     "FRAMES_A_TURN",
+    "TURN_S",
     "Flood",
     "Intake",
     "Turns",
@@ -28,7 +29,7 @@ __all__ = [
     "read_or_not",
 ]
 
-TURN_S = 0.002
+TURN_S = 0.001
 """How long the connections of a loop may parse together before everything else has its turn."""
 FRAMES_A_TURN = 2
 """So many frames of one connection, then everything else has its turn: a message that is refused and recorded takes a millisecond."""
@@ -170,11 +171,26 @@ class Turns:
         self._line: deque[Waiting] = deque()
         self._later: deque[Waiting] = deque()
         self._scheduled = False
+        self._spent_s = 0.0  # in this turn, for those that did not stand in line
 
     @property
     def nobody(self) -> bool:
         """Whether nobody stands in line."""
         return not self._line and not self._later
+
+    @property
+    def has_time(self) -> bool:
+        """Whether what has just come may be parsed at once: `spend` says how long that took."""
+        return self._spent_s < TURN_S
+
+    def spend(self, seconds: float) -> None:
+        """So much of the loop's present turn was taken by who did not stand in line."""
+        if not self._spent_s:
+            self._loop.call_soon(self._turned)
+        self._spent_s += seconds
+
+    def _turned(self) -> None:
+        self._spent_s = 0.0
 
     def want(self, one: Waiting, *, later: bool = False) -> None:
         """Stand in line; `later`: in that of the loop's next turn, when what was parsed now has been worked on."""
