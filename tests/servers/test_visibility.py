@@ -118,8 +118,10 @@ async def test_who_has_left_is_forgotten(world: World) -> None:
 
 
 async def test_a_change_in_the_middle_of_a_look_is_left_to_the_next_one(world: World) -> None:
-    world.watch(ANN)
-    world.watch(BOB)
+    """Who was not reached yet is told in the next one, and only of what has changed for them."""
+    for caller in (ANN, BOB, Caller("eve")):
+        leave = world.watch(caller)
+    world.watch(Caller("fay"))
     await world.look()
     original = world.eyes.tool
 
@@ -131,8 +133,10 @@ async def test_a_change_in_the_middle_of_a_look_is_left_to_the_next_one(world: W
     world.eyes.tool = once  # type: ignore[method-assign]
     world.catalogue.sight = Sight(once, lambda *_: True, lambda: world.eyes.version)
     world.eyes.set()
-    await world.look()
-    assert ("bob", TOOLS) in await world.look()
+    leave()
+    assert await world.look() == []
+    assert sorted(who.id for who, _ in world.sightings._shown) == ["ann", "bob", "fay"]
+    assert await world.look() == [("bob", TOOLS)]
 
 
 async def test_what_each_listener_was_shown_takes_no_room_of_its_length(

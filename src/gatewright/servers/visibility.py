@@ -49,7 +49,9 @@ class Visibility:
             if listener in self._shown:
                 continue
             if catalogue.sight.version() != sight:
-                break  # the next look takes it from here
+                # The next look takes it from here, and asks what these saw before.
+                self._shown = {one: before[one] for one in audience if one in before} | self._shown
+                break
             self._shown[listener] = now = await _all_lists(catalogue, *listener)
             if tell:
                 self._tell(listener, before.get(listener), now)
