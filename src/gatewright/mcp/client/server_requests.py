@@ -220,9 +220,9 @@ class ServerRequests:
 
     def answered(self, exchange: PendingRequest) -> None:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
-        if exchange.call is None:
-            self.laid(exchange.ident)
         gave_up = bool(self.held) and exchange.answered and failed(exchange.future.result())
+        if exchange.call is None:
+            self.laid(exchange.ident, gave_up=gave_up)
         for held in self.held:
             held.answered(exchange, gave_up=gave_up)
 
@@ -259,13 +259,13 @@ class ServerRequests:
         """Whether anybody may be meant by a question who has no call in flight."""
         return bool(self._ghosts)
 
-    def laid(self, ident: int | str, reply: jsonrpc.Response | None = None) -> bool:
-        """The server answered an exchange that was given up, or what stayed is over; True where there was one."""
+    def laid(self, ident: int | str, reply: jsonrpc.Response | None = None, *, gave_up: bool = False) -> bool:
+        """The server answered an exchange that was given up, or what stayed is over, or has failed (`gave_up`); True where there was one."""
         if reply is not None and type(ident) is int:
             self.lives.late(ident, reply)
         if not self._ghosts.remove(ident):
             return False
-        gave_up = bool(self.held) and failed(reply)
+        gave_up = gave_up or (bool(self.held) and failed(reply))
         for held in self.held:
             held.laid(ident, gave_up=gave_up)
         return True
