@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.console import rendering
+from gatewright.console.definition_diff import Kind, Line
 from gatewright.console.rendering import (
     FOLD_CHARS,
     arguments,
@@ -81,6 +82,19 @@ def test_nothing_of_what_is_decided_on_is_left_out() -> None:
     assert "the end" in found
     assert len(found) < 200_000
     assert str(whole("a\u202e" * 300)).count("U+202E") == 300
+
+
+@pytest.mark.parametrize("text", ['{"a": "%s"}', "%s"])
+def test_nothing_that_is_decided_on_is_folded(text: str) -> None:
+    """What stands behind a click was agreed to without one."""
+    long = text % ("x" * 10 * FOLD_CHARS)
+    assert "<details" not in str(arguments(long))
+    made = environment(lambda: 0.0, lambda name: name)
+    template = made.from_string("{% from 'lists.html' import difference %}{{ difference(lines) }}")
+    kinds: tuple[Kind, ...] = ("same", "added", "removed")
+    shown = template.render(lines=[Line(kind, long) for kind in kinds])
+    assert "<details" not in shown
+    assert shown.count("x" * 10 * FOLD_CHARS) == 3
 
 
 def test_what_hides_more_than_stands_among_others_is_not_short() -> None:
