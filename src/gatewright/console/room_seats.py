@@ -287,8 +287,10 @@ def params_of(one: Proposal) -> tuple[str, bool]:
 def digest_of(one: Proposal) -> str:
     """SHA-256 of what is proposed, by whom and to whom. Its id is its proposer's word: once a proposal is forgotten, the same id may come
     with another."""
-    said = one.proposer, one.target or "", one.operation.method, _json(one.operation.params)
-    return sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()
+    head = [one.proposer, one.target, one.operation.method]
+    found = sha256(jsonrpc.encode(head))  # which ends where a list of texts does
+    found.update(jsonrpc.encode(one.operation.params))
+    return found.hexdigest()
 
 
 def _card(one: Proposal, about: Sequence[Line]) -> ProposalCard:
