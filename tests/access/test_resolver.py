@@ -43,6 +43,13 @@ async def test_a_server_that_failed_says_so(tmp_path: Path) -> None:
             assert caught.value.code == 5002
 
 
+async def _rehearse(client: Any) -> None:
+    """Ask what would be said of a call, and leave a server the time to start for it."""
+    with suppress(RpcError):
+        await client.request("tools/validate", {"name": "late__echo", "arguments": {}})
+    await asyncio.sleep(0.5)
+
+
 async def test_a_server_that_never_came_up_is_tried_again_by_a_call_once_it_may_be(
     tmp_path: Path,
 ) -> None:
@@ -66,10 +73,7 @@ async def test_a_server_that_never_came_up_is_tried_again_by_a_call_once_it_may_
             assert "late\terror" in gateway.cli("server", "list")
             headers = {"authorization": f"Bearer {gateway.operator_token}"}
             async with host(gateway, can=OFFER, headers=headers) as client:
-                asked = {"name": "late__echo", "arguments": {"message": "m"}}
-                with suppress(RpcError):
-                    await client.request("tools/validate", asked)
-                await asyncio.sleep(0.5)
+                await _rehearse(client)
                 assert "late\terror" in gateway.cli("server", "list")
                 with pytest.raises(RpcError) as caught:
                     await client.call("late__echo", message="m")
