@@ -23,6 +23,9 @@ async def test_a_person_changes_a_cell_by_its_forms_and_a_viewer_sees_it(tmp_pat
         planned = await operator.form("/access/plan", fields)
         assert "may not use demo/echo" in planned.text
         assert "<b>x" not in planned.text
+        long = "y" * 300 + " and its end"
+        changes = (await operator.form("/access/plan", {**fields, "why": long})).text
+        assert long in changes.partition("<form")[0]
         place = {"place": "?find=ech&sort=tool&desc=true"}
         saved = await operator.form("/access/save", fields | place)
         location = saved.headers["location"] or ""
