@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -45,7 +46,8 @@ class Catalogue:
     def tools(self, profile: str) -> Iterable[Tool]:
         return self._tools.values()
 
-    def absent(self, call: Call) -> Refusal | None:
+    def absent(self, call: Call, *, made: bool) -> Refusal | None:
+        self.made = made
         return self._absent
 
 
@@ -70,6 +72,16 @@ async def test_every_name_of_a_tool_leads_to_the_same_subject() -> None:
         call = gate(a_call(name=name), Mute())
         assert isinstance(call, Call)
         assert (call.target, call.tool, call.name) == (tool.target, tool, name)
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
+async def test_a_rehearsal_says_the_same_and_is_no_call(kind: Any) -> None:
+    catalogue = Catalogue({}, absent=Refusal("server_not_ready", "later"))
+    gate, call = Resolve(catalogue, _everything), a_call(kind=kind, name="srv__late")
+    assert await gate.rehearse(call) == await _refusal(gate, call)
+    assert catalogue.made
+    await gate.rehearse(call)
+    assert not catalogue.made
 
 
 async def test_what_was_found_out_before_stays_with_the_call() -> None:

@@ -209,6 +209,9 @@ def _inbox() -> Iterator[View]:
             HeldDetail, definition=_definition(standing=standing), lines=_LINES, whole=False
         )
         yield "inbox/definition.html", {**common, "held": held}
+    long = _definition(standing="new", tool=HIDES + "t" * 300)
+    held = filled(HeldDetail, definition=long, lines=_LINES, whole=False)
+    yield "inbox/definition.html", {**common, "held": held}
     for standing in ("changed", "pinned"):
         gone = filled(Row, id="df_1", request=None, definition=_definition(standing=standing))
         yield "inbox/gone.html", {"row": gone}

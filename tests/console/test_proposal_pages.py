@@ -51,6 +51,7 @@ async def test_it_is_read_to_its_end_and_approved_there(tmp_path: Path, said: st
         room = (await boss.get("/rooms?topic=deploys")).text
         assert 'value="approve"' not in room
         decision = {"topic": "deploys", "proposal": one["id"], "do": "approve"}
+        decision["digest"] = one["digest"]
         refused = await boss.api("POST", "/rooms/proposals", decision)
         assert (refused.status, refused.json()["code"]) == (409, "not_shown")
         found = re.search(r'href="(/rooms/proposal\?[^"]+)"', room)
@@ -66,6 +67,7 @@ async def test_it_is_read_to_its_end_and_approved_there(tmp_path: Path, said: st
         assert "are not named" not in "".join(shown)
         proof = _WHOLE.search(page)
         assert proof is not None
+        assert f'name="digest" value="{one["digest"]}"' in page
         decided = await boss.form("/rooms/decide", {**decision, "whole": proof[1]})
         assert "there is no tool" in decided.text  # which the bot has said, so it was asked
 
@@ -77,6 +79,7 @@ async def test_what_a_page_shows_is_approved_in_the_room(tmp_path: Path) -> None
         assert one["whole"]
         room = (await boss.get("/rooms?topic=deploys")).text
         assert 'value="approve"' in room
+        assert f'name="digest" value="{one["digest"]}"' in room
         assert "U+202E" in room
         nothing = await boss.get("/rooms/proposal?topic=deploys&proposal=none")
         assert nothing.status == 404

@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.console import rendering
+from gatewright.console.definition_diff import Kind, Line
+from gatewright.console.held_definitions import HeldDefinition, HeldDetail
+from gatewright.console.host_shapes import From
 from gatewright.console.rendering import (
     FOLD_CHARS,
     arguments,
@@ -25,6 +28,7 @@ from gatewright.console.rendering import (
     whole,
 )
 from gatewright.console.whole_texts import MOST_CHARS
+from gatewright.hosts.offered import ImportedServer, ImportPlan
 from tests.costs import lines_run
 
 _TAG = re.compile(r"<[^>]*>")
@@ -81,6 +85,47 @@ def test_nothing_of_what_is_decided_on_is_left_out() -> None:
     assert "the end" in found
     assert len(found) < 200_000
     assert str(whole("a\u202e" * 300)).count("U+202E") == 300
+
+
+@pytest.mark.parametrize("text", ['{"a": "%s"}', "%s"])
+def test_nothing_that_is_decided_on_is_folded(text: str) -> None:
+    """What stands behind a click was agreed to without one."""
+    long = text % ("x" * 10 * FOLD_CHARS)
+    assert "<details" not in str(arguments(long))
+    made = environment(lambda: 0.0, lambda name: name)
+    template = made.from_string("{% from 'lists.html' import difference %}{{ difference(lines) }}")
+    kinds: tuple[Kind, ...] = ("same", "added", "removed")
+    shown = template.render(lines=[Line(kind, long) for kind in kinds])
+    assert "<details" not in shown
+    assert shown.count("x" * 10 * FOLD_CHARS) == 3
+
+
+def test_how_a_server_is_reached_is_shown_to_its_end_before_it_is_imported() -> None:
+    """A line that somebody pastes is one that runs here; so is what a variable says."""
+    made = environment(lambda: 0.0, lambda name: name)
+    words = "npx " + "x" * 500 + " --and-its-end"
+    one = ImportedServer(
+        id="i" * 300 + "_end", action="add", transport="stdio", target=words, secrets=["s" * 300]
+    )
+    said = "NODE_OPTIONS=" + "v" * 300 + "_end"
+    plan = ImportPlan(source="a", file="b", servers=[one], remarks=[f"`{said}` loads"], digest="")
+    given = From(text="{}")
+    page = made.get_template("connect/plan.html").render(plan=plan, host="", given=given)
+    for text in (one.id, words, *one.secrets, said):
+        assert text in page
+
+
+def test_of_a_definition_that_is_accepted_the_whole_name_is_shown() -> None:
+    made = environment(lambda: 0.0, lambda name: name)
+    tool = "t" * 300 + "_end"
+    one = HeldDefinition(
+        id="df_1", server="s", tool=tool, standing="new", why="", digest="d" * 64, since=0.0
+    )
+    held = HeldDetail(definition=one, lines=[Line("added", "{}")], whole=True)
+    page = made.get_template("inbox/definition.html").render(
+        held=held, may=lambda power: True, again=False
+    )
+    assert tool in page.partition("<form")[0]
 
 
 def test_what_hides_more_than_stands_among_others_is_not_short() -> None:

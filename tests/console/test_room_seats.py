@@ -8,15 +8,18 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.console import room_acts, room_seats
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
-from gatewright.console.room_seats import RoomSeats
+from gatewright.console.room_seats import RoomSeats, params_of
 from gatewright.console.room_shapes import RoomDecision
+from gatewright.mcpx.payload import Operation
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.in_process import FULL, Inside
 from gatewright.rooms.participants.errors import NotAllowedError
+from gatewright.rooms.participants.proposals import Proposal
 from gatewright.rooms.participants.tool_responder import Tools
 from gatewright.rooms.policy import Identity
 from tests.console.in_process import Within, within
@@ -158,6 +161,47 @@ async def test_nobody_but_the_gateway_says_what_the_gates_would_say(tmp_path: Pa
         assert [(one.sender, one.text) for one in card.said] == [("mallory", said)]
 
 
+async def test_an_id_that_comes_again_with_another_proposal_is_not_what_was_looked_at(
+    tmp_path: Path,
+) -> None:
+    """Who proposes without end has its own oldest forgotten, and the id is free again."""
+    async with within(tmp_path, "[rooms]\n") as console:
+        _, seats = _seats(console)
+        seat = seats.join(OPERATOR, "t")
+        await seat.me.welcomed()
+        ledger = seat.me.proposals
+
+        async def proposed(name: str) -> RoomDecision:
+            ledger.open("p", "bot", Operation("tools/call", {"name": name, "arguments": {}}), None)
+            ((card,), _) = await seat.proposals("", 1)
+            assert (card.id, name in card.params) == ("p", True)
+            return RoomDecision(topic="t", proposal="p", do="approve", digest=card.digest)
+
+        async def code(given: RoomDecision) -> str:
+            with pytest.raises(ApiError) as caught:
+                await room_acts.decide(seat.me, given, "", lambda one: True)
+            return caught.value.code
+
+        looked = await proposed("look")
+        for number in range(1000):
+            ledger.open(f"{number}", "bot", Operation("tools/call", {}), None)
+        assert ledger.find("p") is None
+        console.ahead += 1
+        wiped = await proposed("wipe")
+        assert await code(looked) == "not_shown"
+        assert await code(replace(wiped, digest="")) == "not_shown"
+        assert await code(wiped) == "room"  # nobody called so is there to ask
+
+
+def test_what_is_to_be_done_is_shown_whole_by_its_name_as_well() -> None:
+    """The gates know no such method, and others in the room may."""
+    short, long = (
+        Proposal("p", "bot", Operation(method, {}), None, 0.0, 1.0)
+        for method in ("tools/call", "x" * (room_seats._PARAMS_CHARS + 1))
+    )
+    assert (params_of(short)[1], params_of(long)[1]) == (True, False)
+
+
 async def test_what_is_too_long_to_be_shown_says_so(tmp_path: Path) -> None:
     """What stands behind its beginning is what would be agreed to as well."""
     async with within(tmp_path, "[rooms]\n") as console:
@@ -176,7 +220,7 @@ async def test_what_is_too_long_to_be_shown_says_so(tmp_path: Path) -> None:
             cards, _ = await seat.proposals("", 100)
             card = next(one for one in cards if one.id == proposal.id)
             assert (len(card.params), card.whole) == (most, not more)
-        given = RoomDecision(topic="t", proposal=proposal.id, do="approve")
+        given = RoomDecision(topic="t", proposal=proposal.id, do="approve", digest=card.digest)
         with pytest.raises(ApiError) as caught:
             await room_acts.decide(seat.me, given, "", lambda one: False)
         assert (caught.value.status, caught.value.code) == (409, "not_shown")

@@ -138,6 +138,8 @@ def test_what_labels_of_a_form_hide_is_spelled_out_as_in_its_message(text: str) 
         _form(title=label),
         _form(description=label),
         _form(enum=["a"], enumNames=[label]),
+        _form(enum=["a", "b"], enumNames=[label, 1]),
+        _form(enum=["a", "b"], enumNames=[[label], None]),
         _form(oneOf=[own]),
         _form() | {"title": label},
         {"type": "object", "properties": {"title": {"type": "string", "title": label}}},

@@ -52,8 +52,9 @@ class Catalogue(Protocol):
     def tools(self, profile: str) -> Iterable[Tool]:
         """Everything that `tool` finds, for suggestions; a tool may come once for each of its names."""
 
-    def absent(self, call: Call) -> Refusal | None:
-        """Why a name is missing although a server claims it: not ready, draining, disabled."""
+    def absent(self, call: Call, *, made: bool) -> Refusal | None:
+        """Why a name is missing although a server claims it: not ready, draining, disabled. `made`: the call is no rehearsal, so that a
+        server which gave up may be tried again for it."""
 
 
 class Resolve:
@@ -73,14 +74,21 @@ class Resolve:
         self._may_use = may_use or may_see
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        return self._resolved(call, made=True)
+
+    async def rehearse(self, call: Call) -> Call | Refusal:
+        """What would be said; no server is started for that."""
+        return self._resolved(call, made=False)
+
+    def _resolved(self, call: Call, *, made: bool) -> Call | Refusal:
         if call.kind == "tool":
             tool = self._catalogue.tool(call.profile, call.name)
             if tool is None:
-                return self._no_tool(call)
+                return self._no_tool(call, made=made)
             return replace(call, target=tool.target, tool=tool)
         if call.kind == "list":
             return call
-        return self._other(call)
+        return self._other(call, made=made)
 
     def stands(self, call: Call) -> Standing | None:
         """The name means this tool as long as the catalogue has it under this name."""
@@ -88,7 +96,7 @@ class Resolve:
             return None
         return Standing(((partial(self._catalogue.tool, call.profile, call.name), call.tool),))
 
-    def _other(self, call: Call) -> Call | Refusal:
+    def _other(self, call: Call, *, made: bool) -> Call | Refusal:
         if call.kind == "prompt":
             target = self._catalogue.prompt(call.profile, call.name, call.caller)
         elif call.kind == "resource":
@@ -102,14 +110,14 @@ class Resolve:
                 return found
             return replace(call, target=found, name=found.name)
         if target is None:
-            return self._catalogue.absent(call) or Refusal(
+            return self._catalogue.absent(call, made=made) or Refusal(
                 "not_found", f"there is no {call.kind} {call.name[:NAME_CHARS]!r}"
             )
         return replace(call, target=target)
 
-    def _no_tool(self, call: Call) -> Refusal:
+    def _no_tool(self, call: Call, *, made: bool) -> Refusal:
         # Before the search: a name that its server may yet claim is no misspelling.
-        absent = self._catalogue.absent(call)
+        absent = self._catalogue.absent(call, made=made)
         if absent is not None:
             return absent
         if self._keeps_secrets(call):

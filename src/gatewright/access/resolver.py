@@ -77,7 +77,7 @@ class CatalogueResolver:
         """Everything that `tool` finds."""
         return self._catalogue.view(profile).tools.values()
 
-    def absent(self, call: Call) -> Refusal | None:
+    def absent(self, call: Call, *, made: bool) -> Refusal | None:
         """A server that never said what it offers may still come to own the name. Told only to
         those who could use it: for everybody else the server does not exist."""
         if call.kind == "resource" and (contested := self._contested(call)) is not None:
@@ -89,7 +89,7 @@ class CatalogueResolver:
                 return self._barred[server]
             # What it listed when it was connected last is in the catalogue.
             if not self._has_listed(call, server):
-                return self._not_yet(server)
+                return self._not_yet(server, made=made)
         return self._switched_off(call) if call.kind == "tool" else None
 
     def _has_listed(self, call: Call, server: str) -> bool:
@@ -100,10 +100,10 @@ class CatalogueResolver:
             return bool(listing.hello.revision)
         return bool(listing.of(section)) or _KINDS[section] not in listing.missed
 
-    def _not_yet(self, server: str) -> Refusal:
+    def _not_yet(self, server: str, *, made: bool) -> Refusal:
         state = self._fleet.states.get(server, "registered")
         spec, owner = self._fleet.specs.get(server), self._fleet.servers.get(server)
-        if owner is not None:
+        if owner is not None and made:
             owner.life.missed()  # else it would be tried again by nobody: no call reaches it before its tools are known
         stopped = spec is not None and spec.stopped
         how = "has not listed its tools yet" if state == "connected" else "is not connected"

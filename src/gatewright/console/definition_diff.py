@@ -16,7 +16,7 @@ import msgspec
 
 from gatewright.console.rendering import shows_all
 
-__all__ = ["MOST_LINES", "Line", "difference", "is_whole", "line_difference", "unified"]
+__all__ = ["MOST_LINES", "Kind", "Line", "difference", "is_whole", "line_difference", "unified"]
 
 MOST_LINES = 2_000
 """Of each text: more than that is nothing that a person reads."""

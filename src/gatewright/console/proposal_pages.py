@@ -11,7 +11,7 @@ from msgspec import Meta
 from gatewright.console.operations import ApiError, Asking, see
 from gatewright.console.paging import url_of
 from gatewright.console.rendering import laid_out
-from gatewright.console.room_seats import RoomSeat
+from gatewright.console.room_seats import RoomSeat, digest_of
 from gatewright.console.screen import Page, View
 from gatewright.console.whole_texts import Proof, TextPage, WholeTexts
 from gatewright.mcp.wire import jsonrpc
@@ -75,7 +75,7 @@ class ProposalPages:
         return self._texts.page(self._of(asking, one), _text(one), given.page, given.proof)
 
     def _of(self, asking: Asking, one: Proposal) -> tuple[str, ...]:
-        return "proposal", asking.person.id, asking.given.topic, one.id, one.operation.method
+        return "proposal", asking.person.id, asking.given.topic, one.id, digest_of(one)
 
     async def _page(self, asking: Asking) -> View:
         one, given = self._found(asking), asking.given
@@ -86,6 +86,7 @@ class ProposalPages:
             "one": one,
             "topic": given.topic,
             "found": self._shown(asking, one),
+            "digest": digest_of(one),
             "way": lambda **other: url_of(_PAGE, first, **other),
         }
         return View("rooms/text.html", values)

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 FOLD_CHARS = 600
-"""What is longer is folded: its beginning stands there, the whole behind a click."""
+"""What is longer is folded where nobody decides on it: its beginning stands there, the whole behind a click."""
 _MARKS, _PIECE = 200, 64
 """Marks of one text at most, where it is not shown whole; characters that are looked at together."""
 _LARGER = 4
@@ -76,8 +76,9 @@ def whole(text: str, *, lines: bool = True) -> Markup:
     return _marked(text, lines=lines, most=len(text))
 
 
-def foreign(text: object, *, lines: bool = True) -> Markup:
-    """A foreign text, whole, with a mark for each hidden, control or direction character (`U+202E`), line ends kept."""
+def foreign(text: object, *, lines: bool = True, fold: bool = True) -> Markup:
+    """A foreign text, whole, with a mark for each hidden, control or direction character (`U+202E`), line ends kept. Where somebody decides
+    on it there is no `fold`: its end stands there as its beginning does."""
     said = str(text)
     cut = len(said) - MOST_CHARS
     if cut > 0:
@@ -85,20 +86,15 @@ def foreign(text: object, *, lines: bool = True) -> Markup:
     found = _marked(said, lines=lines)
     if cut > 0:
         found += Markup('<span class="ctl">{} more characters are not shown</span>').format(cut)
-    if len(said) <= FOLD_CHARS or not lines:
+    if len(said) <= FOLD_CHARS or not (lines and fold):
         return found
-    return _folded(said, found, len(said) + max(0, cut))
-
-
-def _folded(text: str, shown: Markup, chars: int, most: int = _MARKS) -> Markup:
-    begin = _marked(text[:FOLD_CHARS], lines=True, most=most)
     return Markup(
         '<details class="fold"><summary><span>{}…</span> <em>{} characters, show all</em></summary>{}</details>'
-    ).format(begin, f"{chars:,}", shown)
+    ).format(_marked(said[:FOLD_CHARS], lines=True), f"{len(said) + max(0, cut):,}", found)
 
 
 def shows_all(text: str) -> bool:
-    """Whether `foreign` shows all of a text, and names each character in it that nobody sees."""
+    """Whether `foreign` without a fold shows all of a text, and names each character in it that nobody sees."""
     return len(text) <= MOST_CHARS and (
         is_seen(text) or sum(hidden for _, hidden in _runs(text, "\n\t")) <= _MARKS
     )
@@ -172,26 +168,20 @@ def _name(char: str) -> str:
 
 def arguments(text: str) -> Markup:
     """The arguments of a call, JSON text: its members one under the other, names dimmed, numbers as they were written; a text
-    that is no object as it is. Somebody decides on them: nothing of them is left out, long values are folded."""
+    that is no object as it is. Somebody decides on them: nothing of them is left out or folded."""
     try:
         said = foreign_json.decode_members(text.encode("utf-8", "surrogatepass"))
     except ValueError:
         said = {}
     if not said:
-        return Markup('<pre class="args">{}</pre>').format(_value(text))
+        return Markup('<pre class="args">{}</pre>').format(whole(text))
     rows = Markup("").join(
         Markup(
             '<div class="arg"><span class="key">{}</span><span class="value">{}</span></div>'
-        ).format(whole(name, lines=False), _value(_spelled(value)))
+        ).format(whole(name, lines=False), whole(_spelled(value)))
         for name, value in said.items()
     )
     return Markup('<div class="args">{}</div>').format(rows)
-
-
-def _value(text: str) -> Markup:
-    return (
-        _folded(text, whole(text), len(text), FOLD_CHARS) if len(text) > FOLD_CHARS else whole(text)
-    )
 
 
 def laid_out(raw: bytes) -> str:

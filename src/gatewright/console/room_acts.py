@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gatewright.console.operations import ApiError
-from gatewright.console.room_seats import params_of
+from gatewright.console.room_seats import digest_of, params_of
 from gatewright.console.room_shapes import RoomDecision, RoomStop, Stopped
 from gatewright.identity.keys import KeyStore
 from gatewright.rooms.participant_changes import ParticipantAdmin
@@ -30,11 +30,8 @@ async def decide(
     that is longer than a page whether all of it was shown. Raises `ApiError`."""
     if given.do == "reject" and not given.reason.strip():
         raise ApiError(422, "no_reason", "a rejection needs a reason", "say why, in a sentence")
-    found = me.proposals.find(given.proposal)
-    unseen = found is not None and not params_of(found)[1] and not shown(found)
-    if given.do == "approve" and unseen:
-        said = "what it asks for is longer than a page shows, and not all of it was shown to you"
-        raise ApiError(409, "not_shown", said, "read it page by page, to its end")
+    if given.do == "approve":
+        _must_be_shown(me.proposals.find(given.proposal), given, shown)
     try:
         if given.do == "reject":
             me.decline(given.proposal, given.reason)
@@ -47,6 +44,19 @@ async def decide(
             await me.fulfil(given.proposal, timeout_s=_ANSWER_S)
     except RoomError as problem:
         raise ApiError(409, "room", str(problem)) from None
+
+
+def _must_be_shown(
+    found: Proposal | None, given: RoomDecision, shown: Callable[[Proposal], bool]
+) -> None:
+    if found is None:
+        return  # which the room says
+    if given.digest != digest_of(found):
+        said = "what it asks for is not what was looked at"
+        raise ApiError(409, "not_shown", said, "look at it again")
+    if not params_of(found)[1] and not shown(found):
+        said = "what it asks for is longer than a page shows, and not all of it was shown to you"
+        raise ApiError(409, "not_shown", said, "read it page by page, to its end")
 
 
 def stop(callers: KeyStore, admin: ParticipantAdmin | None, given: RoomStop, by: str) -> Stopped:

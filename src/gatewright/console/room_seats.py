@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ from gatewright.rooms.participants.tool_responder import Tools
 from gatewright.rooms.policy import Identity
 from gatewright.transport.slices import in_slices
 
-__all__ = ["Line", "ProposalCard", "RoomSeat", "RoomSeats", "params_of"]
+__all__ = ["Line", "ProposalCard", "RoomSeat", "RoomSeats", "digest_of", "params_of"]
 
 _KEPT = 300
 """Messages of a room that somebody who sits there can look back at."""
@@ -67,6 +68,8 @@ class ProposalCard(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     params: str
     """JSON text; its beginning where it is too long to be shown."""
+    digest: str
+    """Of all that is proposed, by whom and to whom; an approval names it, so that nobody agrees to what was not looked at."""
     whole: bool
     """Whether this is all of it, and a page names what it hides; if not, it is approved where its last page was shown."""
     status: str
@@ -278,7 +281,16 @@ def _json(value: Any) -> str:
 def params_of(one: Proposal) -> tuple[str, bool]:
     """What a proposal asks for, JSON text, as far as it is shown among others, and whether that is all of it."""
     text = _json(one.operation.params)
-    return text[:_PARAMS_CHARS], is_short(text)
+    return text[:_PARAMS_CHARS], is_short(text) and is_short(one.operation.method)
+
+
+def digest_of(one: Proposal) -> str:
+    """SHA-256 of what is proposed, by whom and to whom. Its id is its proposer's word: once a proposal is forgotten, the same id may come
+    with another."""
+    head = [one.proposer, one.target, one.operation.method]
+    found = sha256(jsonrpc.encode(head))  # which ends where a list of texts does
+    found.update(jsonrpc.encode(one.operation.params))
+    return found.hexdigest()
 
 
 def _card(one: Proposal, about: Sequence[Line]) -> ProposalCard:
@@ -289,6 +301,7 @@ def _card(one: Proposal, about: Sequence[Line]) -> ProposalCard:
         target=one.target or "",
         method=one.operation.method,
         params=params,
+        digest=digest_of(one),
         whole=whole,
         status=one.status,
         decided_by=one.decided_by or "",

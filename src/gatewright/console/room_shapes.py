@@ -71,6 +71,8 @@ class RoomDecision(msgspec.Struct, frozen=True, kw_only=True):
     do: Literal["approve", "reject"]
     reason: Reason = ""
     """A rejection needs one."""
+    digest: Annotated[str, Meta(max_length=64)] = ""
+    """Of the proposal that was looked at. An approval needs it."""
     whole: Proof = ""
     """Of an approval: the proof that all was shown, where what is asked for is longer than a page."""
 

@@ -86,9 +86,9 @@ def _spelled(held: Any) -> Any:
     if isinstance(held, str):
         shown = spelled(held, keep=_SEEN)
         return held if shown == held else shown
-    if isinstance(held, list) and all(isinstance(one, str) for one in held):
-        several = [spelled(one, keep=_SEEN) for one in held]
-        return held if several == held else several
+    if isinstance(held, list):  # also where one of them is no text
+        several = [_spelled(one) for one in held]
+        return several if any(map(is_not, several, held)) else held
     return legible(held)
 
 
@@ -189,12 +189,12 @@ def _named(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 _LABELS = ("title", "description")
 _VALUES = ("default", "examples", "enum", "enumNames", "const")
+"""What stands in a field, or can be chosen for it: a branch `token-refresh` asks for no token."""
 _ANSWERS = tuple(one for one in _VALUES if one != "enumNames")
 _SEEN = "\n\t\ufe0e\ufe0f"
 """Lines of a long text, and whether a sign is drawn in colour: `\u26a0\ufe0f`."""
 _NAMED_BY = frozenset((*_LABELS, "enumNames"))
 """What is shown in place of a name or a value, and answers nothing."""
-"""What stands in a field, or can be chosen for it: a branch `token-refresh` asks for no token."""
 _KEYWORDS = frozenset(
     (*_LABELS, *_VALUES, "type", "format", "writeOnly", "properties", "items", "oneOf", "anyOf")
 )

@@ -235,6 +235,16 @@ def test_a_person_at_a_terminal_is_asked_one_by_one(
     assert states == {first.id: "approved", second.id: "denied"}
 
 
+def test_at_a_terminal_too_nobody_says_yes_to_what_was_not_shown(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    long = ask(queue, "wipe", json.dumps({"a": "x" * 20_000}))
+    done = shell.run_at_terminal("approve", answers="y\ns\n", after="[n]o, [s]kip")
+    assert "[y]es" not in done.out
+    assert f"approve {long.id} --digest" in done.out
+    assert [one.state for one in queue.all()] == ["pending"]
+
+
 def test_no_name_adds_a_line_that_looks_like_one_of_ours(
     shell: Shell, queue: Approvals, operator: str
 ) -> None:

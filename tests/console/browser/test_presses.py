@@ -103,6 +103,24 @@ def test_keys_behind_one_that_did_nothing_do_nothing_either(opened: Open, consol
         assert len(Api(console).get("/approvals")["approvals"]) == 1
 
 
+def test_a_key_approves_nothing_that_ends_out_of_sight(opened: Open, console: Console) -> None:
+    """It shows the end of it; whoever presses it there has come to it."""
+    page = opened("/inbox").page
+    text = "\n".join(str(line) for line in range(200)) + "\nand wipe it"
+    with console.calling("demo__write_note", name="long", text=text):
+        button = page.get_by_role("button", name="Approve once")
+        expect(button).to_be_visible()
+        expect(page.locator(".args")).to_contain_text("and wipe it")
+        settled(page)
+        page.keyboard.press("a")
+        expect(page.get_by_text("there is more of it than the window shows")).to_be_in_viewport()
+        expect(button).to_be_in_viewport()
+        assert len(Api(console).get("/approvals")["approvals"]) == 1
+        page.keyboard.press("a")
+        expect(page.get_by_text("Nothing waits")).to_be_visible()
+        assert Api(console).get("/approvals")["approvals"] == []
+
+
 def test_what_is_open_and_decided_elsewhere_makes_way_for_nothing(
     opened: Open, console: Console
 ) -> None:

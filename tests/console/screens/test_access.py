@@ -44,3 +44,12 @@ async def test_a_person_changes_a_cell_by_its_forms_and_a_viewer_sees_it(tmp_pat
         assert (await operator.form("/access/undo", {"place": "?desc=perhaps"})).status == 422
         grid = (await viewer.api("GET", "/access?find=echo")).json()
         assert [row[0]["word"] for row in grid["cells"]] == ["allow"]
+
+
+async def test_what_would_be_written_is_shown_to_its_end(tmp_path: Path) -> None:
+    async with within(tmp_path, DEMO) as console:
+        operator = await console.person("operator")
+        long = "y" * 300 + " and its end"
+        fields = {"agent": "*", "server": "demo", "tool": "echo", "do": "deny", "why": long}
+        planned = (await operator.form("/access/plan", fields)).text
+        assert long in planned.partition("<form")[0]

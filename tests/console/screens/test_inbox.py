@@ -168,6 +168,25 @@ async def test_what_is_not_shown_whole_has_no_button_that_approves_it(tmp_path: 
         assert asked["long"].id not in batch
 
 
+async def test_nothing_that_is_approved_stands_behind_a_click_or_is_cut(tmp_path: Path) -> None:
+    """Alone and among others; nor is the name of what would run."""
+    async with within(tmp_path) as console:
+        queue = console.parts.ground.of(ApprovalQueue)
+        assert queue is not None
+        text = json.dumps({"a": "x" * 5000 + " and its end"})
+        tool = "t" * 300 + "_wipe"
+        said = Asked("ann", "demo", tool, sha256(text.encode()).hexdigest())
+        made = queue.ask(said, arguments=text, risk="moderate", reason="x", quorum=1)
+        assert made is not None
+        olga = await console.person("operator", "olga")
+        alone = (await olga.get(f"/inbox/{made.id}")).text
+        among = (await olga.get(f"/inbox/batch?of={made.id}:{made.runs}")).text
+        for page in (alone, among):
+            assert "<details" not in page.partition("What each gate said")[0]
+            assert page.count(" and its end") >= 1
+            assert tool in page
+
+
 async def test_nobody_is_offered_to_decide_on_their_own_call(tmp_path: Path) -> None:
     async with within(tmp_path) as console:
         queue = console.parts.ground.of(ApprovalQueue)

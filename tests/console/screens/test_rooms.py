@@ -108,7 +108,8 @@ async def test_proposals_are_decided_with_names(console: Within) -> None:
     assert (await operator.api("POST", "/rooms/proposals", said)).status == 422
     said["reason"] = "not now"
     assert (await operator.api("POST", "/rooms/proposals", said)).status == 200
-    said = {"topic": "deploys", "proposal": first.id, "do": "approve"}
+    digest = next(one["digest"] for one in talk["proposals"] if one["id"] == first.id)
+    said = {"topic": "deploys", "proposal": first.id, "do": "approve", "digest": digest}
     approved = await operator.api("POST", "/rooms/proposals", said)
     assert approved.status == 200, approved.text
 

@@ -232,6 +232,55 @@ async def test_a_question_of_a_call_that_fails_is_put_to_nobody_else(cancelled: 
     assert world.asked == [(2, 2)]
 
 
+@pytest.mark.parametrize(
+    ("reply", "asked"),
+    [(b"{}", [(2, 1)]), (b'{"isError":true}', []), (b"", [])],
+)
+async def test_a_question_of_what_was_fetched_for_a_caller_and_fails_is_put_to_nobody_else(
+    reply: bytes, asked: list[Any]
+) -> None:
+    """What the gateway asks for a party that has no call here may be what the server asks about, too."""
+    world = World()
+    loop = asyncio.get_running_loop()
+    fetched = PendingRequest(1, None, None, world.clock, loop.create_future())
+    world.questions.stays(next(world.ids), "a")
+    world.start("b", modern=False)
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    fetched.settle(jsonrpc.Response(b"1", reply))
+    world.questions.answered(fetched)
+    await _turns()
+    assert world.asked == asked
+
+
+@pytest.mark.parametrize(
+    ("status", "asked"),
+    [("completed", [(1, 9)]), ("failed", []), ("cancelled", [])],
+)
+@pytest.mark.parametrize("read", [False, True])
+async def test_a_question_of_a_task_that_comes_to_nothing_is_put_to_nobody_else(
+    status: str, asked: list[Any], read: bool
+) -> None:
+    """Whether the server says so by itself, or is asked."""
+    world = World()
+    lives = world.questions.lives
+    world.questions.stays("task T", "b")
+    world.start("a", modern=False)
+    world.ask(METHODS[0], about=9, exact=False)
+    await _turns()
+    assert world.asked == []
+    if read:
+        call = make_call("method", "tasks/get", {"taskId": "T"}, session="b", client=LEGACY)
+        future = asyncio.get_running_loop().create_future()
+        get = PendingRequest(7, call, None, world.clock, future, task="T")
+        get.settle(jsonrpc.Response(b"7", b'{"taskId":"T","status":"%b"}' % status.encode()))
+        lives.answered(get)
+    else:
+        lives.said({"taskId": "T", "status": status})
+    await _turns()
+    assert world.asked == asked
+
+
 async def test_more_given_up_calls_than_can_be_remembered_leave_nobody_to_be_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -242,27 +242,35 @@ def _ask(queue: Queue, one: Approval, place: str) -> bool:
     for line in lines:
         note(one_line(line))
     what = "this permission" if one.kind == "server" else "this call once"
-    what += ", of which you were not shown everything" if one.unseen else ""
+    may = "" if one.unseen else "[y]es, "
     while True:
         try:
-            said = input(f"approve {what}? [y]es, [n]o, [s]kip, [q]uit: ")
+            said = input(f"approve {what}? {may}[n]o, [s]kip, [q]uit: ")
         except EOFError:  # Ctrl-D: no word about it
             note("")
             return False
         answer = said.strip().lower()[:1]
-        if answer in {"y", "n"}:
-            store = queue.store
-            try:
-                if answer == "y":
-                    decided = store.approve(one.id, by=queue.by, seen=one.arguments)
-                else:
-                    decided = store.deny(one.id, by=queue.by)
-                note(f"{one.id} is {decided.state}")
-            except CannotDecideError as problem:
-                note(visible(str(problem)))
+        if answer == "y" and not may:
+            known = to_type("approve {} --digest {}", one.id, one.runs[:_DIGEST])
+            note(f"nobody was shown all of its arguments; who knows them says so with `{known}`")
+        elif answer in {"y", "n"}:
+            _decide(queue, one, yes=answer == "y")
             return True
         if answer in {"s", "q"}:
             return answer == "s"
+
+
+def _decide(queue: Queue, one: Approval, *, yes: bool) -> None:
+    """Do what the person said, and say what came of it."""
+    store = queue.store
+    try:
+        if yes:
+            decided = store.approve(one.id, by=queue.by, seen=one.arguments)
+        else:
+            decided = store.deny(one.id, by=queue.by)
+        note(f"{one.id} is {decided.state}")
+    except CannotDecideError as problem:
+        note(visible(str(problem)))
 
 
 def _exactly(one: Approval) -> tuple[str, ...]:

@@ -54,6 +54,23 @@ function stays(now, before) {
   return before && Math.abs(now.top - before.top) < now.height / 2 && Math.abs(now.left - before.left) < now.height;
 }
 
+// -- what is out of sight
+
+/** Whether a key would decide on more than the window shows, with the button somewhere behind it. */
+function isBeyond(one) {
+  const item = one.form && one.closest("[data-item]");
+  if (!item || item.getBoundingClientRect().height <= window.innerHeight) return false;
+  const { top, bottom } = one.getBoundingClientRect();
+  return top < 0 || bottom > window.innerHeight;
+}
+
+/** Do not press it, and say why. */
+function refuse(event, said) {
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  document.body.dispatchEvent(new CustomEvent("notice", { detail: said }));
+}
+
 // -- what has just come
 
 const seen = new WeakMap(); // of a swap: what could be pressed, and where somebody wrote, before it
@@ -97,13 +114,15 @@ document.addEventListener(
     const pointer = event.pointerType === "touch" ? `tap ${press(one)}` : "pointer";
     const way = !event.isTrusted ? `key ${one.dataset.key}` : event.detail ? pointer : "focus";
     const found = fresh.get(way);
-    if (!found || performance.now() - found.since >= LOOK_MS || found.what !== (way === "focus" ? meaning(one) : press(one))) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
+    if (!found || performance.now() - found.since >= LOOK_MS || found.what !== (way === "focus" ? meaning(one) : press(one))) {
+      if (event.isTrusted || !isBeyond(one)) return;
+      refuse(event, "Nothing was done: there is more of it than the window shows. Here it ends; look through it, and press the key again.");
+      one.scrollIntoView({ block: "center" });
+      return;
+    }
+    refuse(event, "Nothing was done: what stands there now came a moment ago. Look at it first.");
     // What somebody types behind a key that did nothing is no row of keys.
     if (!event.isTrusted) quiet = performance.now() + LOOK_MS;
-    const said = "Nothing was done: what stands there now came a moment ago. Look at it first.";
-    document.body.dispatchEvent(new CustomEvent("notice", { detail: said }));
   },
   true,
 );

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from gatewright.call import Call
 from gatewright.mcp.client.pending_requests import PendingRequest
+from gatewright.mcp.client.request_origin import failed
 from gatewright.mcp.protocol import task_ids
 from gatewright.mcp.protocol.task_ids import RELATED
 from gatewright.mcp.protocol.tasks import wanted
@@ -48,7 +49,8 @@ UNREAD_S = 5.0
 _MOST = 4096
 """So many requests that were given up are remembered with what they may yet make."""
 _RESULT = "tasks/result"
-_ENDED = frozenset({"completed", "failed", "cancelled"})
+_DONE = "completed"
+_ENDED = frozenset({_DONE, "failed", "cancelled"})
 
 
 class Book(Protocol):
@@ -156,8 +158,8 @@ class Stays(Protocol):
     def stays(self, key: int | str, party: str, of: int | None = None) -> None:
         """One more may be."""
 
-    def laid(self, ident: int | str) -> bool:
-        """One fewer may be."""
+    def laid(self, ident: int | str, *, gave_up: bool = False) -> bool:
+        """One fewer may be; or one has failed (`gave_up`), and its server may have given up what it asked."""
 
 
 class RunningTasks:
@@ -200,7 +202,7 @@ class RunningTasks:
             if _has_ended(call.method, reply):
                 # Its status alone, or all of it: later revisions have the result in the same answer.
                 fetched = call.method != "tasks/get" or is_modern(call.client.revision)
-                self.ended(exchange.task, read=fetched)
+                self.ended(exchange.task, read=fetched, gave_up=_gave_up(reply))
             return
         self._made(exchange.ident, exchange.party, is_modern(call.client.revision), reply)
 
@@ -219,17 +221,18 @@ class RunningTasks:
     def said(self, params: dict[str, Any]) -> None:
         """The server says how a task stands."""
         task = params.get("taskId")
-        if type(task) is str and _is_end(params.get("status")):
-            self.ended(task, read=params["status"] == "cancelled")
+        status = params.get("status")
+        if type(task) is str and _is_end(status):
+            self.ended(task, read=status == "cancelled", gave_up=status != _DONE)
 
-    def ended(self, task: str, *, read: bool = True) -> None:
-        """It asks nothing any more; `read` is whether nothing of it is still to be fetched."""
+    def ended(self, task: str, *, read: bool = True, gave_up: bool = False) -> None:
+        """It asks nothing any more; `read` is whether nothing of it is still to be fetched, `gave_up` whether it has come to nothing."""
         if read:
             self._unread.pop(task, None)
         elif task in self._ends and len(self._unread) < _MOST:
             self._unread[task] = self._loop.time()
         self._cancel(task)
-        self._meant.laid(_key(task))
+        self._meant.laid(_key(task), gave_up=gave_up)
 
     @property
     def pending(self) -> int:
@@ -260,6 +263,17 @@ def _key(task: str) -> str:
 
 def _is_end(status: Any) -> bool:
     return type(status) is str and status in _ENDED
+
+
+def _gave_up(reply: Response) -> bool:
+    """Whether a task that does not run any more has failed or was cancelled, by the answer that says so."""
+    if failed(reply) or len(reply.result) > DECODED_BYTES:
+        return True
+    try:
+        status = jsonrpc.decode(jsonrpc.decode_members(reply.result).get("status", b"null"))
+    except ValueError:
+        return True
+    return _is_end(status) and status != _DONE
 
 
 def _has_ended(method: str, reply: Response) -> bool:

@@ -8,9 +8,7 @@ time, nobody is asked and the server gets an error that names the way out.
 Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay candidates that nobody can be asked for,
 until the server answers them or the connection ends: no time says that a server has stopped. So does what goes on without a call
 (`ServerRequests.stays`), and a call that fails while a question waits: its server may have given that up. A question that says to which
-task it belongs is for whoever has that, and for nobody else.
-
-Decisions 0004 and 0104 say what was weighed.
+task it belongs is for whoever has that, and for nobody else. Decisions 0004 and 0104 say what was weighed.
 """
 
 from __future__ import annotations
@@ -220,9 +218,9 @@ class ServerRequests:
 
     def answered(self, exchange: PendingRequest) -> None:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
-        if exchange.call is None:
-            self.laid(exchange.ident)
         gave_up = bool(self.held) and exchange.answered and failed(exchange.future.result())
+        if exchange.call is None:
+            self.laid(exchange.ident, gave_up=gave_up)
         for held in self.held:
             held.answered(exchange, gave_up=gave_up)
 
@@ -259,13 +257,15 @@ class ServerRequests:
         """Whether anybody may be meant by a question who has no call in flight."""
         return bool(self._ghosts)
 
-    def laid(self, ident: int | str, reply: jsonrpc.Response | None = None) -> bool:
-        """The server answered an exchange that was given up, or what stayed is over; True where there was one."""
+    def laid(
+        self, ident: int | str, reply: jsonrpc.Response | None = None, *, gave_up: bool = False
+    ) -> bool:
+        """The server answered an exchange that was given up, or what stayed is over, or has failed (`gave_up`); True where there was one."""
         if reply is not None and type(ident) is int:
             self.lives.late(ident, reply)
         if not self._ghosts.remove(ident):
             return False
-        gave_up = bool(self.held) and failed(reply)
+        gave_up = gave_up or (bool(self.held) and failed(reply))
         for held in self.held:
             held.laid(ident, gave_up=gave_up)
         return True
