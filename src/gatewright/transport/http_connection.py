@@ -153,6 +153,8 @@ class HttpConnection(Sliced):
     def shutdown(self) -> None:
         """The server stops: finish what was asked, then close."""
         self._parse_ahead()
+        if self.stops_later():
+            return
         last = self._waiting[-1] if self._waiting else self._running
         if last is None:
             self.transport.close()
@@ -324,7 +326,8 @@ class HttpConnection(Sliced):
     def _missed(self, what: str) -> None:
         if what == "rest":
             self._parse_ahead()
-        elif self.hurry():  # what came while it rested may be all that is awaited
+        elif (self._rest and what != "linger") or self.hurry():
+            # What stands in line, or came while it rested, may be all that is awaited.
             self._deadline.expect(what, LOOK_S)
         elif what == "body" or (what == "head" and self._held):
             self._refuse(http.HTTPStatus.REQUEST_TIMEOUT)
