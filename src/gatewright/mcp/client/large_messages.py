@@ -31,6 +31,8 @@ _READ = DECODED_BYTES + 4096
 _SHORT = 1024
 """Bytes; of a longer member it is enough that there is one."""
 _STANDS = {b"{": b"{}", b"[": b"[]", b'"': b'""'}
+_NO_ID = msgspec.Raw(b"{}")
+"""For an id that is longer than any that is read: a short one of its kind would be somebody else's."""
 
 
 class Large(NamedTuple):
@@ -73,7 +75,10 @@ def message_in(data: bytes) -> jsonrpc.Message:
         return jsonrpc.Malformed(jsonrpc.INVALID_REQUEST, f"the message {problem}")
     except ValueError as problem:
         return jsonrpc.Malformed(jsonrpc.PARSE_ERROR, f"Parse error: {problem}")
-    message = jsonrpc.parse(jsonrpc.encode({name: _short(one) for name, one in members.items()}))
+    short = {name: _short(one) for name, one in members.items()}
+    if len(members.get("id", b"")) > _SHORT:
+        short["id"] = _NO_ID
+    message = jsonrpc.parse(jsonrpc.encode(short))
     if type(message) is jsonrpc.Response:
         said = (bytes(members.get(name, b"")) for name in ("result", "error"))
         return jsonrpc.Response(message.id, *said)
@@ -82,10 +87,12 @@ def message_in(data: bytes) -> jsonrpc.Message:
     return jsonrpc.Notification(message.method, data) if type(message) is jsonrpc.Notification else message  # fmt: skip
 
 
-def whole_result(result: bytes) -> bytes | None:
-    """The result in what `large_response` took for one, where other members stand behind it; None where it is none."""
-    message = message_in(b'{"jsonrpc":"2.0","id":0,"result":%b}' % result)
-    return message.result or None if type(message) is jsonrpc.Response else None
+def whole_result(result: bytes, ident: bytes) -> bytes | None:
+    """The result in what `large_response` took for one, where other members stand behind it; None where it is none, or one of them says
+    that it answers something else than `ident`."""
+    message = message_in(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (ident, result))
+    ours = type(message) is jsonrpc.Response and message.id == ident
+    return message.result or None if ours else None
 
 
 def _short(one: msgspec.Raw) -> msgspec.Raw:
