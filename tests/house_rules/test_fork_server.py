@@ -17,6 +17,7 @@ from tests import fork_server
 
 COMMAND = [sys.executable, "-m", "gatewright"]
 DEADLINE_S = 60.0
+UNLIMITED: dict[str, Any] = {"mask": 0o022, "limits": []}
 CONFIG = '[gateway]\nname = "${env:GW_NAME}"\n'
 
 LINES: list[tuple[list[str], dict[str, str], str]] = [
@@ -154,6 +155,7 @@ def test_who_is_interrupted_while_a_process_starts_leaves_none_behind(
         "folder": str(tmp_path),
         "environment": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         "session": False,
+        **UNLIMITED,
     }
     server = fork_server._server("command")
     monkeypatch.setattr(fork_server, "_heard", interrupted)
@@ -178,6 +180,7 @@ def test_what_a_run_leaves_when_it_is_killed_is_ended(tmp_path: Path) -> None:
         "folder": str(tmp_path),
         "environment": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         "session": True,
+        **UNLIMITED,
     }
     fork_server._server("script")
     server = fork_server._Started("tests.forked_command", *fork_server._shared)

@@ -39,7 +39,11 @@ def halt(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Callable[[], None]]:
 
     def halted() -> Callable[[], None]:
         line: list[Turns] = []
-        monkeypatch.setattr(Turns, "_run", lambda turns: line.append(turns))
+
+        def stands(self: Turns) -> None:
+            line.append(self)
+
+        monkeypatch.setattr(Turns, "_run", stands)
 
         def go_on() -> None:
             monkeypatch.setattr(Turns, "_run", run)
@@ -64,6 +68,11 @@ def rested(monkeypatch: pytest.MonkeyPatch) -> list[Resting]:
     monkeypatch.setattr(slow_senders, "REST_S", 3600.0)
     monkeypatch.setattr(SlowSenders, "rest", noted)
     return found
+
+
+def stand_in_line(server: Any) -> bool:
+    """Whether something that a client of the server sent is not parsed yet."""
+    return any(one._rest for one in server._state.connections)
 
 
 async def until(holds: Callable[[], object]) -> None:
@@ -113,7 +122,7 @@ async def test_a_request_that_came_before_the_stop_is_answered(
         await client.hear()
         go_on = halt()
         client.say(HEAD + b"text")
-        await until(lambda: any(one._rest for one in client.server._state.connections))
+        await until(lambda: stand_in_line(client.server))
         stopping = asyncio.create_task(client.server.stop(20))
         await asyncio.sleep(0.02)
         go_on()
@@ -144,7 +153,7 @@ async def test_half_a_request_keeps_no_server_from_its_stop(
         await client.hear()
         go_on = halt()
         client.say(GET[:20])
-        await until(lambda: any(one._rest for one in client.server._state.connections))
+        await until(lambda: stand_in_line(client.server))
         stopping = asyncio.create_task(client.server.stop(20))
         await asyncio.sleep(0.02)
         go_on()
@@ -178,7 +187,7 @@ async def test_what_a_refused_client_goes_on_sending_keeps_no_connection_open(
         assert (await client.hear())[0] == 400
         halt()
         client.say(b"x" * (SLICE_BYTES + 1))
-        await until(lambda: any(one._rest for one in client.server._state.connections))
+        await until(lambda: stand_in_line(client.server))
         await until(lambda: not client.server.connections)
 
 
@@ -226,7 +235,7 @@ async def test_an_upgrade_in_line_at_the_stop_is_told_of_it(
     go_on = halt()
     async with dialled(server) as client:
         client.say(upgrade)
-        await until(lambda: any(one._rest for one in server._state.connections))
+        await until(lambda: stand_in_line(server))
         stopping = asyncio.create_task(server.stop(1))
         await asyncio.sleep(0.02)
         began = asyncio.get_running_loop().time()

@@ -79,9 +79,10 @@ class Sliced(asyncio.Protocol):
         if rest:
             self._feed(rest)
 
-    def hurry(self) -> bool:
-        """Where it rests: be read again before all others that rest."""
-        return self._turns.slow.hurry(self)
+    def hurry(self, *, in_line: bool) -> bool:
+        """Whether something came that is parsed soon: it stands in line, where that counts, or waits for a rest to end, which now ends
+        before all others."""
+        return (in_line and bool(self._rest)) or self._turns.slow.hurry(self)
 
     def awake(self) -> None:
         """The connection wants to read again, whether it rested or did not want to."""

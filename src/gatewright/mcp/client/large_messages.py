@@ -91,8 +91,9 @@ def whole_result(result: bytes, ident: bytes) -> bytes | None:
     """The result in what `large_response` took for one, where other members stand behind it; None where it is none, or one of them says
     that it answers something else than `ident`."""
     message = message_in(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (ident, result))
-    ours = type(message) is jsonrpc.Response and message.id == ident
-    return message.result or None if ours else None
+    if type(message) is not jsonrpc.Response or message.id != ident:
+        return None
+    return message.result or None
 
 
 def _short(one: msgspec.Raw) -> msgspec.Raw:
