@@ -193,3 +193,32 @@ def test_what_a_run_leaves_when_it_is_killed_is_ended(tmp_path: Path) -> None:
     finally:
         for one in (given, ours, shown, ended_at):
             os.close(one)
+
+
+def test_what_a_run_leaves_is_ended_though_it_does_not_listen(tmp_path: Path) -> None:
+    if not hasattr(os, "pidfd_open"):
+        return
+    script = tmp_path / "deaf.py"
+    script.write_text(
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(1, flush=True)\ntime.sleep(1000)"
+    )
+    shown, theirs = os.pipe()
+    order = {
+        "arguments": [str(script)],
+        "folder": str(tmp_path),
+        "environment": {"PATH": os.environ["PATH"]},
+        "session": True,
+        **UNLIMITED,
+    }
+    server = fork_server._Started("tests.forked_script")
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - its descriptor
+        _, ended_at = server.start(json.dumps(order).encode(), [nothing.fileno(), theirs, theirs])
+    os.close(theirs)
+    try:
+        assert os.read(shown, 2) == b"1\n"
+        server.close()
+        assert select.select([shown], [], [], DEADLINE_S)[0]
+        assert os.read(shown, 1) == b""  # nobody holds its other end
+    finally:
+        for one in (shown, ended_at):
+            os.close(one)
