@@ -175,7 +175,12 @@ async def test_a_process_without_descriptors_waits_and_then_goes_on(
 ) -> None:
     monkeypatch.setattr(arrivals, "_RETRY_S", 0.05)
     freed = list[Seats]()
-    monkeypatch.setattr(Seats, "free", lambda seats: freed.append(seats) or True)
+
+    def free(self: Seats) -> bool:
+        freed.append(self)
+        return True
+
+    monkeypatch.setattr(Seats, "free", free)
     sock = Exhausted(listening())
     listener = Listener(sock, Held, ArrivalRates(10, 10))  # type: ignore[arg-type]
     try:
