@@ -17,7 +17,7 @@ from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.patterns import Pattern
 from gatewright.transport.large_text import LARGE
 
-__all__ = ["Large", "is_batch", "large_response", "message_in", "whole_result"]
+__all__ = ["Large", "exact_members", "is_batch", "large_response", "message_in", "whole_result"]
 
 _SPACE = rb"[ \t\r\n]*"
 _MEMBER = rb'(?:"jsonrpc"_:_"2\.0"|"id"_:_(?:0|[1-9][0-9]{0,17}))'
@@ -94,6 +94,20 @@ def whole_result(result: bytes, ident: bytes) -> bytes | None:
     if type(message) is not jsonrpc.Response or message.id != ident:
         return None
     return message.result or None
+
+
+def exact_members(response: jsonrpc.Response) -> dict[str, msgspec.Raw]:
+    """The members of the result of a response that nobody has read yet, whatever stands behind it. Raises like `jsonrpc.decode_members`."""
+    raw = response.result
+    try:
+        return jsonrpc.decode_members(raw)
+    except jsonrpc.TooMuch:
+        raise
+    except ValueError:
+        whole = whole_result(raw, response.id) if len(raw) > LARGE else None
+        if whole is None:
+            raise
+        return jsonrpc.decode_members(whole)
 
 
 def _short(one: msgspec.Raw) -> msgspec.Raw:
