@@ -75,6 +75,15 @@ def stand_in_line(server: Any) -> bool:
     return any(one._rest for one in server._state.connections)
 
 
+async def dribbled(writer: asyncio.StreamWriter, text: bytes, rested: list[Resting]) -> None:
+    """Send single bytes until somebody rests for it, or all have been sent."""
+    for byte in text:
+        if rested:
+            return
+        writer.write(bytes([byte]))
+        await asyncio.sleep(0.005)
+
+
 async def until(holds: Callable[[], object]) -> None:
     async with asyncio.timeout(5):
         while not holds():
@@ -84,9 +93,7 @@ async def until(holds: Callable[[], object]) -> None:
 async def test_an_http_client_that_sends_single_bytes_rests(rested: list[Resting]) -> None:
     """A crowd of such clients is what rests are for, and in a crowd all but a few stand in line."""
     async with connected(echo) as client:
-        for byte in b"GET ":
-            client.say(bytes([byte]))
-            await asyncio.sleep(0.01)
+        await dribbled(client.writer, b"GET /" + 500 * b"a", rested)
         (one,) = rested
         assert isinstance(one, Sliced)
         assert one.transport.is_reading() is False
@@ -95,9 +102,7 @@ async def test_an_http_client_that_sends_single_bytes_rests(rested: list[Resting
 async def test_a_tcp_client_that_sends_single_bytes_rests(rested: list[Resting]) -> None:
     async with served() as house:
         _, writer = await asyncio.open_connection("127.0.0.1", house.server.port)
-        for byte in b'{"some"':
-            writer.write(bytes([byte]))
-            await asyncio.sleep(0.005)
+        await dribbled(writer, b'{"some":"' + 500 * b"a", rested)
         assert len(rested) == 1
         writer.close()
 
