@@ -15,6 +15,7 @@ import atexit
 import json
 import math
 import os
+import resource
 import select
 import signal
 import socket
@@ -45,7 +46,12 @@ _UNKNOWN_MS = 5000
 
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 _INTERPRETER = {"PYTHONUTF8": ("1",), "PYTHONUNBUFFERED": ("", "1")}
-"""Variables of the interpreter that a fork can honour, with their values. Others have to be those of this process."""
+"""Variables of the interpreter that a fork can honour, with their values. Others have to be those of who forks."""
+_OF_PYTHON = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+"""As they were when this process began, and are for who forks, whatever a test sets."""
+_WITHOUT = frozenset((*_INTERPRETER, "PYTHONDONTWRITEBYTECODE"))
+"""Who forks may have them where they are not asked for: they change nothing of what a program does."""
+_LIMITS = sorted({one for name, one in vars(resource).items() if name.startswith("RLIMIT_")})
 
 
 class Popen(subprocess.Popen[Any]):
@@ -209,10 +215,16 @@ def can_fork(command: Sequence[str], environment: Mapping[str, str]) -> Kind | N
         return None
     other = any(
         name.startswith(("PYTHON", "LC_", "LANG", "COVERAGE_"))
-        and value not in (os.environ.get(name), *_INTERPRETER.get(name, ()))
+        and value not in (_theirs().get(name), *_INTERPRETER.get(name, ()))
         for name, value in environment.items()
     )
-    return None if other else kind
+    return None if other or _OF_PYTHON.keys() - environment.keys() - _WITHOUT else kind
+
+
+def _theirs() -> dict[str, str]:
+    """The environment of who forks."""
+    now = {name: one for name, one in os.environ.items() if not name.startswith("PYTHON")}
+    return now | _OF_PYTHON
 
 
 def _kind(command: Sequence[str]) -> Kind | None:
@@ -238,9 +250,17 @@ def _order(asked: Mapping[str, Any]) -> tuple[Kind, bytes] | None:
         "folder": str(folder),
         "environment": dict(environment),
         "session": bool(asked["start_new_session"]),
+        "mask": _mask(),
+        "limits": [(one, *resource.getrlimit(one)) for one in _LIMITS],
     }
     body = json.dumps(order).encode()
     return (kind, body) if len(body) < MOST else None
+
+
+def _mask() -> int:
+    """What is taken from the modes of new files. The call that says it changes it, for all threads."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("Umask:", 1)[1].split(None, 1)[0], 8)
 
 
 class _Server:
@@ -280,7 +300,7 @@ class _Started(_Server):
                 cwd=_ROOT,
                 # One thread: who forks has no others, and a gateway that searches counts with one anyway.
                 env={
-                    **os.environ,
+                    **_theirs(),
                     "PYTHONUTF8": "1",
                     "PYTHONUNBUFFERED": "",
                     "OPENBLAS_NUM_THREADS": "1",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import resource
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
@@ -27,6 +29,11 @@ def become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])
+    time.tzset()  # the zone is read when a program begins
+    os.umask(order["mask"])
+    for number, *limits in order["limits"]:
+        if resource.getrlimit(number) != tuple(limits):
+            resource.setrlimit(number, tuple(limits))
     unbuffered = bool(order["environment"].get("PYTHONUNBUFFERED"))
     for text in (sys.stdout, sys.stderr):
         lines = text is sys.stderr or os.isatty(text.fileno())

@@ -14,8 +14,10 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.machinery import SourceFileLoader
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import NoReturn
@@ -40,7 +42,37 @@ def main() -> NoReturn:
         import_module(name)
     compiled = {str(one): _code(str(one)) for one in _SERVERS.glob("[!t]*.py")}
     sys.argv[:] = forked(orders)["arguments"]
+    ours = [name for name in sys.modules if name.partition(".")[0] == "tests"]
+    sys.meta_path.insert(0, _Imported({name: sys.modules.pop(name) for name in ours}))
     leave(_ran(compiled), _emptied)
+
+
+class _Imported(MetaPathFinder, Loader):
+    """Modules of the tests that are imported already: a script finds them where Python would find them on its path, and else not."""
+
+    def __init__(self, modules: Mapping[str, ModuleType]) -> None:
+        self._modules = modules
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        module = self._modules.get(fullname)
+        found = None if module is None else PathFinder.find_spec(fullname, path)
+        known = None if module is None else module.__spec__
+        if found is None or known is None or _place(found) != _place(known):
+            return None
+        found.loader = self
+        return found
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It was."""
+
+
+def _place(spec: ModuleSpec) -> tuple[str | None, list[str]]:
+    return spec.origin, list(spec.submodule_search_locations or ())
 
 
 def _code(script: str) -> CodeType:

@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import struct
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -26,6 +27,8 @@ MOST = 1 << 17
 SAID = struct.Struct("!ci")
 """`p` and the number of a process that has started, then `e` and its exit code."""
 _DESCRIPTORS = 4
+_GRACE_S = 3.0
+"""How long what a run has left may take to end when it is told to."""
 
 
 def forked(control: socket.socket) -> dict[str, Any]:
@@ -86,8 +89,16 @@ class _Forking:
 
     def _end_all(self) -> None:
         """Nobody is left who would: a run of tests that is killed leaves no gateway behind."""
+        self._waiting.unregister(self._control)
         for pid, _ in self._children.values():
             os.kill(pid, signal.SIGTERM)
+        until = time.monotonic() + _GRACE_S
+        while self._children and (left_s := until - time.monotonic()) > 0:
+            for at, _ in self._waiting.poll(left_s * 1000):
+                self._ended(at)
+        # One that was stopped, hangs, or does not listen.
+        for pid, _ in self._children.values():
+            os.kill(pid, signal.SIGKILL)
 
     def _leave(self) -> None:
         """A new process keeps nothing of the server's."""

@@ -32,6 +32,7 @@ async def test_others_are_served_and_servers_started_whoever_opens_all_that_ther
     with contextlib.ExitStack() as stack:
         with descriptors(FILES):
             gateway = stack.enter_context(running(tmp_path, config(server("echo"))))
+        assert resource.prlimit(gateway.pid, resource.RLIMIT_NOFILE)[0] == FILES
         where = urlsplit(gateway.url)
         for number in range(3 * FILES):
             silent = socket.create_connection((where.hostname, where.port), timeout=10)

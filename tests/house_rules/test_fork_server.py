@@ -17,6 +17,7 @@ from tests import fork_server
 
 COMMAND = [sys.executable, "-m", "gatewright"]
 DEADLINE_S = 60.0
+UNLIMITED: dict[str, Any] = {"mask": 0o022, "limits": []}
 CONFIG = '[gateway]\nname = "${env:GW_NAME}"\n'
 
 LINES: list[tuple[list[str], dict[str, str], str]] = [
@@ -154,6 +155,7 @@ def test_who_is_interrupted_while_a_process_starts_leaves_none_behind(
         "folder": str(tmp_path),
         "environment": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         "session": False,
+        **UNLIMITED,
     }
     server = fork_server._server("command")
     monkeypatch.setattr(fork_server, "_heard", interrupted)
@@ -178,6 +180,7 @@ def test_what_a_run_leaves_when_it_is_killed_is_ended(tmp_path: Path) -> None:
         "folder": str(tmp_path),
         "environment": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         "session": True,
+        **UNLIMITED,
     }
     fork_server._server("script")
     server = fork_server._Started("tests.forked_command", *fork_server._shared)
@@ -189,4 +192,33 @@ def test_what_a_run_leaves_when_it_is_killed_is_ended(tmp_path: Path) -> None:
         assert os.read(shown, 1) == b""  # nobody holds its other end
     finally:
         for one in (given, ours, shown, ended_at):
+            os.close(one)
+
+
+def test_what_a_run_leaves_is_ended_though_it_does_not_listen(tmp_path: Path) -> None:
+    if not hasattr(os, "pidfd_open"):
+        return
+    script = tmp_path / "deaf.py"
+    script.write_text(
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(1, flush=True)\ntime.sleep(1000)"
+    )
+    shown, theirs = os.pipe()
+    order = {
+        "arguments": [str(script)],
+        "folder": str(tmp_path),
+        "environment": {"PATH": os.environ["PATH"]},
+        "session": True,
+        **UNLIMITED,
+    }
+    server = fork_server._Started("tests.forked_script")
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - its descriptor
+        _, ended_at = server.start(json.dumps(order).encode(), [nothing.fileno(), theirs, theirs])
+    os.close(theirs)
+    try:
+        assert os.read(shown, 2) == b"1\n"
+        server.close()
+        assert select.select([shown], [], [], DEADLINE_S)[0]
+        assert os.read(shown, 1) == b""  # nobody holds its other end
+    finally:
+        for one in (shown, ended_at):
             os.close(one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from tests.house_rules.tree import ROOT
 
 DEADLINE_S = 60.0
 ECHO = str(ROOT / "tests" / "tool_servers" / "echo.py")
+
+LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE)
 
 SCRIPTS = {
     "what it finds": """
@@ -47,6 +50,8 @@ threading.Thread(target=late).start()
 import subprocess, sys
 print(subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True, check=True).stdout)
 """,
+    "a module of the tests, which are on nobody's path": "import tests.tool_servers.wires",
+    "its time zone": "import os, time; print(time.tzname, time.localtime(0).tm_hour)",
     "a signal to itself": "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
     "Ctrl-C": "import signal; signal.raise_signal(signal.SIGINT)",
     "a pool": """
@@ -60,7 +65,7 @@ asyncio.run(main())
 
 def _ran(run: Callable[..., Any], folder: Path, command: list[str]) -> Any:
     folder.mkdir()
-    own = {"PATH": os.environ["PATH"], "OWN": "1"}
+    own = {"PATH": os.environ["PATH"], "OWN": "1", "TZ": "HERE-5"}
     done = run(
         command,
         input="given",
@@ -100,6 +105,36 @@ def test_a_script_is_forked_and_an_option_of_python_or_a_module_is_not(tmp_path:
         with fork_server.Popen([sys.executable, *words], cwd=tmp_path, stdout=-1) as process:
             assert process.communicate(timeout=DEADLINE_S) == (b"1\n", None)
         assert (process.forked, process.returncode) == (forked, 0)
+
+
+def test_a_script_has_the_limits_and_the_mask_of_who_starts_it_and_no_path_of_his(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, resource, sys\n"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_FSIZE), os.umask(0), 'theirs' in sys.path)"
+    )
+    command, own = [sys.executable, str(script)], {"PATH": os.environ["PATH"]}
+    fork_server.run(command, timeout=DEADLINE_S, check=True, env=own)  # whoever forks is there
+    monkeypatch.setenv("PYTHONPATH", "theirs")
+    files, sizes = (resource.getrlimit(one) for one in LIMITS)
+    mask = os.umask(0o027)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (200, files[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, sizes[1]))
+        both = [
+            run(command, stdout=subprocess.PIPE, timeout=DEADLINE_S, check=True, env=own).stdout
+            for run in (subprocess.run, fork_server.run)
+        ]
+        inner = {**own, "PYTHONPATH": "theirs"}
+        both.append(fork_server.run(command, timeout=DEADLINE_S, check=True, env=inner).stdout)
+    finally:
+        os.umask(mask)
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)
+        resource.setrlimit(resource.RLIMIT_FSIZE, sizes)
+    assert both[0] == both[1]
+    assert both[0].startswith(b"(200, ")
 
 
 def test_what_cannot_be_said_in_one_order_is_started_as_ever(tmp_path: Path) -> None:

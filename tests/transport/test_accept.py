@@ -17,7 +17,7 @@ import pytest
 from gatewright.transport import accept as arrivals
 from gatewright.transport.accept import A_HANDSHAKE, A_TURN, KNOWN, ArrivalRates, Listener, place_of
 from gatewright.transport.base import Limits
-from gatewright.transport.connection_limits import Seat
+from gatewright.transport.connection_limits import Seat, Seats
 from gatewright.transport.http_server import HttpServer, serve
 
 
@@ -174,6 +174,13 @@ async def test_a_process_without_descriptors_waits_and_then_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(arrivals, "_RETRY_S", 0.05)
+    freed = list[Seats]()
+
+    def free(self: Seats) -> bool:
+        freed.append(self)
+        return True
+
+    monkeypatch.setattr(Seats, "free", free)
     sock = Exhausted(listening())
     listener = Listener(sock, Held, ArrivalRates(10, 10))  # type: ignore[arg-type]
     try:
@@ -184,6 +191,8 @@ async def test_a_process_without_descriptors_waits_and_then_goes_on(
         client.close()
         assert sock.tried < 5
         assert os.strerror(errno.EMFILE) in caplog.text
+        # For a second's newcomers, however few are taken in a turn.
+        assert (len(freed), "; 16 idle ones were closed" in caplog.text) == (16, True)
     finally:
         listener.close()
 

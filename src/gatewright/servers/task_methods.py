@@ -61,7 +61,7 @@ class ServerTasks:
     async def noticed(self, outcome: Answer, owner: Server, call: Call, route: Route) -> Outcome:
         """What a call came to, whose caller takes a task (`wanted`) and whose server may have made one of it, on the connection
         of `route`: the one that serves the session now may be another."""
-        if len(outcome.raw) > LARGE and not await holds_any(outcome.raw, _MADE):
+        if len(outcome.raw) > LARGE and not await holds_any(outcome.raw, task_ids.MADE):
             return outcome
         modern = is_modern(call.client.revision)
         found = await in_one(lambda: task_ids.created(outcome.raw, modern, known(outcome)))

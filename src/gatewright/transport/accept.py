@@ -35,6 +35,8 @@ A_HANDSHAKE = 8
 _HANDSHAKES, _HELD_S = 2, 0.01
 """So many handshakes are begun at a time; one that waits for its client for longer than this lets the next begin."""
 _RETRY_S = 1.0
+_FREED = 16
+"""Idle connections that are closed each time that nothing can be opened: so many newcomers have room until the next look."""
 _LINGER_S, _LEAVING, _REQUEST_BYTES = 0.2, 64, 64 * 1024
 """To close with a request unread would destroy what was said. So many connections are kept for that."""
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -169,7 +171,7 @@ class Listener:
 
     def _rest(self, problem: OSError) -> None:
         """This process can open nothing more for now, whoever has it all: idle connections make room."""
-        freed = sum(self._arrivals.seats.free() for _ in range(A_TURN))
+        freed = sum(self._arrivals.seats.free() for _ in range(_FREED))
         log.error(
             "no connection can be accepted for %g s: %s; %d idle ones were closed",
             _RETRY_S,

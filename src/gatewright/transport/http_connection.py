@@ -154,6 +154,8 @@ class HttpConnection(Sliced):
         """The server stops: finish what was asked, then close."""
         self._parse_ahead()
         last = self._waiting[-1] if self._waiting else self._running
+        if self.stops_later():
+            return
         if last is None:
             self.transport.close()
         else:
@@ -231,9 +233,8 @@ class HttpConnection(Sliced):
         )
 
     def _asked(self) -> bool | None:
-        return (
-            None if self._running or self._heads.ahead or self._rest else self._incoming is not None
-        )
+        busy = self._running or self._heads.ahead or self._rest
+        return None if busy else self._incoming is not None
 
     # -- the order of requests
 
@@ -324,7 +325,7 @@ class HttpConnection(Sliced):
     def _missed(self, what: str) -> None:
         if what == "rest":
             self._parse_ahead()
-        elif self.hurry():  # what came while it rested may be all that is awaited
+        elif self.hurry(in_line=what != "linger"):  # what came may be all that is awaited
             self._deadline.expect(what, LOOK_S)
         elif what == "body" or (what == "head" and self._held):
             self._refuse(http.HTTPStatus.REQUEST_TIMEOUT)
@@ -372,26 +373,23 @@ class HttpConnection(Sliced):
             self._decline(rest)
 
     def _to_websocket(self, rest: bytes) -> None:
-        serving, scope = self.serving, cast("Exchange", self._incoming).scope
+        state, scope = self.serving, cast("Exchange", self._incoming).scope
         self._incoming = None  # which has this: no collector is to be needed
         self._deadline.stop()
         self._patience.stop()
         self._parser = cast("Any", None)
-        serving.connections.discard(cast("Any", self))
+        state.connections.discard(cast("Any", self))
         head = request(scope["method"], self._url, scope["http_version"], scope["headers"])
-        protocol = WebSocketConnection(
-            serving.config, serving, {}, limits=serving.limits, seat=self._seat
-        )
-        self.hand_over(protocol)
-        protocol.connection_made(self.transport)
-        protocol.data_received(head + rest)
+        heir = WebSocketConnection(state.config, state, {}, limits=self._limits, seat=self._seat)
+        self.hand_over(heir)
+        heir.connection_made(self.transport)
+        heir.data_received(head + rest)
 
     def _decline(self, rest: bytes) -> None:
         """Go on in HTTP/1.1, which every offer of another protocol allows: a new parser is told no more than how
         long the body is."""
-        scope = cast("Exchange", self._incoming).scope
-        named = (b"content-length", b"transfer-encoding")
-        framing = [header for header in scope["headers"] if header[0] in named]
+        headers = cast("Exchange", self._incoming).scope["headers"]
+        framing = [one for one in headers if one[0] in (b"content-length", b"transfer-encoding")]
         self._parser = new_parser(self)
         self._replays = True
         self._parser.feed_data(request("POST", b"/", "1.1", framing))

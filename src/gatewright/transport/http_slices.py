@@ -32,6 +32,7 @@ class Sliced(asyncio.Protocol):
         self._pieces = Pieces(turns.now)
         self._rest: bytes = b""
         self._at = 0
+        self._stops = False  # once what came is parsed
 
     def feed(self, data: bytes) -> None:
         """Parse what came."""
@@ -55,15 +56,33 @@ class Sliced(asyncio.Protocol):
 
     def came(self, size: int, *, partial: bool) -> None:
         """So many bytes came, and what they belong to has not ended (`partial`): read on later, where that is slow."""
-        # What is parsed a slice at a time came in a larger piece.
-        slow = self._pieces.came(size, partial=partial and not (self._rest or self._paused))
+        # Also of what stood in line: in a crowd nearly all do. The last slice of a larger piece follows on one that is not small.
+        slow = self._pieces.came(size, partial=partial and not self._paused)
         if slow and not (self.transport is None or self.transport.is_closing()):
             self.transport.pause_reading()
             self._turns.slow.rest(self)
 
-    def hurry(self) -> bool:
-        """Where it rests: be read again before all others that rest."""
-        return self._turns.slow.hurry(self)
+    def stops_later(self) -> bool:
+        """Whether something came that stands in line: it came in time. Once it is parsed, whoever has the transport then is told to
+        `shutdown`."""
+        self._stops = bool(self._rest)
+        return self._stops
+
+    def eof_received(self) -> bool | None:
+        """TLS tells the end also while nothing is read: what stands in line came before it."""
+        self.parse_rest()
+        return None
+
+    def parse_rest(self) -> None:
+        """Parse what stands in line now, all of it: for who will have no turn. Behind TLS it is a few kilobytes."""
+        rest, self._rest = self._rest[self._at :], b""
+        if rest:
+            self._feed(rest)
+
+    def hurry(self, *, in_line: bool) -> bool:
+        """Whether something came that is parsed soon: it stands in line, where that counts, or waits for a rest to end, which now ends
+        before all others."""
+        return (in_line and bool(self._rest)) or self._turns.slow.hurry(self)
 
     def awake(self) -> None:
         """The connection wants to read again, whether it rested or did not want to."""
@@ -94,6 +113,13 @@ class Sliced(asyncio.Protocol):
 
     def work(self) -> None:
         """It is this connection's turn (`Turns`)."""
+        self._parse_slice()
+        if self._stops and not self._rest:
+            self._stops = False
+            if self.transport is not None and not self.transport.is_closing():
+                self.transport.get_protocol().shutdown()
+
+    def _parse_slice(self) -> None:
         rest = self._rest
         if not rest:
             return
@@ -113,7 +139,7 @@ class Sliced(asyncio.Protocol):
         else:
             self._rest = b""
             if not self._paused and not transport.is_closing():
-                transport.resume_reading()
+                self.read_on()  # unless it rests from now on
 
     def _feed(self, piece: bytes) -> None:
         try:

@@ -163,11 +163,11 @@ class TcpPipe(Sliced):
     def data_received(self, data: bytes) -> None:
         self._since = None
         super().data_received(data)
-        self.came(len(data), partial=self._inbox.partial)
 
     def feed(self, data: bytes) -> None:
         """For `Sliced`."""
         self._inbox.feed(data)
+        self.came(len(data), partial=self._inbox.partial)
 
     def idle_since(self) -> tuple[Waits, float] | None:
         """For `connection_limits.Holder`: idle only until the first byte came."""
@@ -192,10 +192,7 @@ class TcpPipe(Sliced):
         return self._transport.is_closing()
 
     def eof_received(self) -> bool:
-        if self._rest:  # TLS tells the end also while nothing is read
-            rest = self._rest[self._at :]
-            self.forget()
-            self.feed(rest)
+        self.parse_rest()
         self._inbox.end(self._heard)
         return self._transport.get_extra_info("sslcontext") is None  # TLS knows no half-closed
 

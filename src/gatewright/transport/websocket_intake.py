@@ -286,11 +286,6 @@ class Intake:
             data = self._data[self._at :] + data
         self._data, self._at = data, 0
         self._next()
-        partial = self._frames.begun and not (self._data or self._over)
-        # A peer that was dialled speaks for all callers, and is no crowd.
-        if self._pieces.came(len(data), partial=partial) and self._later is None:
-            self._flow(False)
-            self._turns.slow.rest(self)
 
     def woken(self) -> None:
         """It has rested (`SlowSenders`)."""
@@ -360,6 +355,16 @@ class Intake:
             self._data, self._at = b"", 0
         self._parse(data[at:end] if at or end < len(data) else data)
         self._next()
+        if end == len(data) and not self._over:
+            self._all_parsed(len(data))
+
+    def _all_parsed(self, size: int) -> None:
+        """Read on, or later: whether or not it stood in line, so much came since all was parsed last."""
+        slow = self._pieces.came(size, partial=self._frames.begun)
+        # A peer that was dialled speaks for all callers, and is no crowd.
+        if slow and self._later is None:
+            self._flow(False)
+            self._turns.slow.rest(self)
 
     def _refilled(self) -> None:
         self._timer = None

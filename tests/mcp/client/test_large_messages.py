@@ -18,7 +18,7 @@ from gatewright.mcp.client.large_messages import (
     message_in,
     whole_result,
 )
-from gatewright.mcp.protocol.read_members import known
+from gatewright.mcp.protocol.read_members import known, members_of
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.transport.large_text import LARGE
@@ -113,7 +113,35 @@ async def test_a_large_answer_that_is_no_json_is_nobodys_result(broken: bytes, k
     outcome = await read_large(reply, kind, False)
     assert isinstance(outcome, Failure)
     assert outcome.message == "the server's answer cannot be read"
-    assert whole_result(broken) is None
+    assert whole_result(broken, b"12") is None
+
+
+@pytest.mark.parametrize("more", [b',"\\u0069d":13', b',"x":1,"id":0', b',"i\\u0064":"12"'])
+async def test_a_large_answer_that_says_twice_what_it_answers_is_nobodys_result(
+    more: bytes,
+) -> None:
+    """Whoever reads all of it takes the later one, however that is spelled."""
+    frame = b'{"jsonrpc":"2.0","id":12,"result":%b%b,"y":1}' % (PLAIN, more)
+    exact = jsonrpc.parse(frame)
+    assert type(exact) is not jsonrpc.Response or exact.id != b"12"
+    (reply,) = messages(frame)
+    assert type(reply) is jsonrpc.Response
+    assert isinstance(await read_large(reply, "tool", False), Failure)
+
+
+@pytest.mark.parametrize("ident", [b"1" * 2000, b"-" + b"1" * 2000, b'"%b"' % (b"a" * 2000)])
+@pytest.mark.parametrize("rest", [b'"result":{"x":%b}', b'"method":"ping","params":{"x":%b}'])
+def test_an_id_that_is_too_long_to_be_read_is_nobody_elses(ident: bytes, rest: bytes) -> None:
+    frame = b'{"jsonrpc":"2.0","id":%b,%b}' % (ident, rest % filled(b"1", 2 * DECODED_BYTES))
+    assert isinstance(message_in(frame), jsonrpc.Malformed)
+
+
+async def test_a_large_answer_that_is_no_object_passes_for_none() -> None:
+    """Who puts other names into it, or holds it to a schema, would find nothing to do, and pass it on."""
+    outcome = await read_large(jsonrpc.Response(b"1", filled(b"1", 2 * LARGE)), "method", False)
+    assert isinstance(outcome, Answer)
+    with pytest.raises(ValueError, match="object"):
+        members_of(outcome)
 
 
 async def test_the_answer_of_a_method_need_not_be_an_object_but_json() -> None:

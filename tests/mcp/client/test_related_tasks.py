@@ -12,11 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Call, Target
+from gatewright.mcp.client.http_rules import messages
 from gatewright.mcp.client.notifications import Notes
 from gatewright.mcp.client.pending_requests import Clock, PendingRequest
 from gatewright.mcp.client.related_tasks import Related
 from gatewright.mcp.client.server_requests import ServerRequests
 from gatewright.mcp.wire.jsonrpc import Response
+from gatewright.transport.large_text import LARGE
 from tests.behaviour.task_places import (
     ANN,
     BOB,
@@ -168,6 +170,32 @@ async def test_what_was_said_in_a_call_that_is_given_up_is_not_kept() -> None:
     made = b'{"task":{"taskId":"T","status":"working","ttl":1000}}'
     one.questions.laid(ident, Response(b"0", made))
     assert one.runs
+    one.questions.lives.close()
+
+
+@pytest.mark.parametrize("more", ["", ',"more":1'])
+async def test_a_task_that_is_made_at_length_runs_whatever_stands_behind_what_is_said_of_it(
+    more: str,
+) -> None:
+    """Else another caller would be asked what it asks."""
+    one, task = Connection(), '{"taskId":"T","status":"working","ttl":1000}'
+    frame = f'{{"jsonrpc":"2.0","id":0,"result":{{"task":{task},"x":"{"x" * LARGE}"}}{more}}}'
+    made = one.asks("tools/call", name="t", task={})
+    (reply,) = messages(frame.encode())
+    assert isinstance(reply, Response)
+    made.settle(reply)
+    one.questions.lives.answered(made)
+    runs = [one.runs]
+    asked = one.asks("tasks/get", "T")
+    ended = (
+        f'{{"jsonrpc":"2.0","id":1,"result":{{"status":"completed","x":"{"x" * LARGE}"}}{more}}}'
+    )
+    one.questions.stays("task T", "a")
+    (reply,) = messages(ended.encode())
+    assert isinstance(reply, Response)
+    asked.settle(reply)
+    one.questions.lives.answered(asked)
+    assert [*runs, one.runs] == [True, False]
     one.questions.lives.close()
 
 

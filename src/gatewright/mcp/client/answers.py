@@ -55,13 +55,16 @@ async def read_large(reply: Reply, kind: str, modern: bool) -> Outcome:
     """The same of a large answer, with turns for others between two pieces of it."""
     if type(reply) is not Response:
         return read_reply(reply, kind, modern)
-    raw = reply.result
+    raw, ident = reply.result, reply.id
     if not await is_utf8(raw):
         return _NOT_UTF8
     marked = kind == "tool" and await holds_any(raw, _TOOL_ERROR)
     await asyncio.sleep(0)
     outcome = await in_one(lambda: _answer(raw, kind, modern, marked=marked))
-    if outcome is _UNREADABLE and (whole := await in_one(lambda: whole_result(raw))) is not None:
+    if (
+        outcome is _UNREADABLE
+        and (whole := await in_one(lambda: whole_result(raw, ident))) is not None
+    ):
         return await in_one(lambda: _answer(whole, kind, modern, marked=marked))
     return outcome
 
@@ -79,7 +82,9 @@ def _answer(raw: bytes, kind: str, modern: bool, *, marked: bool) -> Outcome:
     tool_error = marked and bytes(members.get("isError", b"")) == b"true"
     if tool_error and UNATTRIBUTABLE.encode() in raw:
         return Failure(UNATTRIBUTABLE, _UNATTRIBUTABLE)
-    return Answer(raw, tool_error, modern, read=(raw, members) if len(raw) > LARGE else None)
+    # What is no object has no members, and is not to pass for an empty one.
+    kept = len(raw) > LARGE and raw[0] == _BRACE
+    return Answer(raw, tool_error, modern, read=(raw, members) if kept else None)
 
 
 def _members(raw: bytes, *, marked: bool) -> Mapping[str, msgspec.Raw]:

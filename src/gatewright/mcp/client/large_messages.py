@@ -17,7 +17,7 @@ from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.patterns import Pattern
 from gatewright.transport.large_text import LARGE
 
-__all__ = ["Large", "is_batch", "large_response", "message_in", "whole_result"]
+__all__ = ["Large", "exact_members", "is_batch", "large_response", "message_in", "whole_result"]
 
 _SPACE = rb"[ \t\r\n]*"
 _MEMBER = rb'(?:"jsonrpc"_:_"2\.0"|"id"_:_(?:0|[1-9][0-9]{0,17}))'
@@ -31,6 +31,8 @@ _READ = DECODED_BYTES + 4096
 _SHORT = 1024
 """Bytes; of a longer member it is enough that there is one."""
 _STANDS = {b"{": b"{}", b"[": b"[]", b'"': b'""'}
+_NO_ID = msgspec.Raw(b"{}")
+"""For an id that is longer than any that is read: a short one of its kind would be somebody else's."""
 
 
 class Large(NamedTuple):
@@ -73,7 +75,10 @@ def message_in(data: bytes) -> jsonrpc.Message:
         return jsonrpc.Malformed(jsonrpc.INVALID_REQUEST, f"the message {problem}")
     except ValueError as problem:
         return jsonrpc.Malformed(jsonrpc.PARSE_ERROR, f"Parse error: {problem}")
-    message = jsonrpc.parse(jsonrpc.encode({name: _short(one) for name, one in members.items()}))
+    short = {name: _short(one) for name, one in members.items()}
+    if len(members.get("id", b"")) > _SHORT:
+        short["id"] = _NO_ID
+    message = jsonrpc.parse(jsonrpc.encode(short))
     if type(message) is jsonrpc.Response:
         said = (bytes(members.get(name, b"")) for name in ("result", "error"))
         return jsonrpc.Response(message.id, *said)
@@ -82,10 +87,27 @@ def message_in(data: bytes) -> jsonrpc.Message:
     return jsonrpc.Notification(message.method, data) if type(message) is jsonrpc.Notification else message  # fmt: skip
 
 
-def whole_result(result: bytes) -> bytes | None:
-    """The result in what `large_response` took for one, where other members stand behind it; None where it is none."""
-    message = message_in(b'{"jsonrpc":"2.0","id":0,"result":%b}' % result)
-    return message.result or None if type(message) is jsonrpc.Response else None
+def whole_result(result: bytes, ident: bytes) -> bytes | None:
+    """The result in what `large_response` took for one, where other members stand behind it; None where it is none, or one of them says
+    that it answers something else than `ident`."""
+    message = message_in(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (ident, result))
+    if type(message) is not jsonrpc.Response or message.id != ident:
+        return None
+    return message.result or None
+
+
+def exact_members(response: jsonrpc.Response) -> dict[str, msgspec.Raw]:
+    """The members of the result of a response that nobody has read yet, whatever stands behind it. Raises like `jsonrpc.decode_members`."""
+    raw = response.result
+    try:
+        return jsonrpc.decode_members(raw)
+    except jsonrpc.TooMuch:
+        raise
+    except ValueError:
+        whole = whole_result(raw, response.id) if len(raw) > LARGE else None
+        if whole is None:
+            raise
+        return jsonrpc.decode_members(whole)
 
 
 def _short(one: msgspec.Raw) -> msgspec.Raw:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from gatewright.call import Call
+from gatewright.mcp.client.large_messages import exact_members
 from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.client.request_origin import failed
 from gatewright.mcp.protocol import task_ids
@@ -25,6 +26,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.jsonrpc import Response
 from gatewright.mcp.wire.versions import is_modern
+from gatewright.transport.large_text import LARGE
 
 __all__ = [
     "KEEPS_S",
@@ -207,10 +209,7 @@ class RunningTasks:
         self._made(exchange.ident, exchange.party, is_modern(call.client.revision), reply)
 
     def _made(self, ident: int, party: str, modern: bool, reply: Response) -> None:
-        told = (
-            0 < len(reply.result) <= DECODED_BYTES
-        )  # one that is made in more is refused (`servers.task_methods`)
-        made = task_ids.created(reply.result, modern) if told else None
+        made = _made_by(reply, modern)
         if made is not None:
             self._meant.stays(_key(made.id), party, ident)
             lasts = KEEPS_S if made.lasts_s is None else min(made.lasts_s, KEEPS_S)
@@ -276,6 +275,21 @@ def _gave_up(reply: Response) -> bool:
     return _is_end(status) and status != _DONE
 
 
+def _made_by(reply: Response, modern: bool) -> task_ids.Created | None:
+    """The task that an answer makes; of more than `DECODED_BYTES` it is refused (`servers.task_methods`)."""
+    raw = reply.result
+    if not 0 < len(raw) <= DECODED_BYTES:
+        return None
+    if len(raw) <= LARGE:
+        return task_ids.created(raw, modern)
+    if not any(one in raw for one in task_ids.MADE):
+        return None
+    try:
+        return task_ids.created(raw, modern, exact_members(reply))
+    except ValueError:
+        return None
+
+
 def _has_ended(method: str, reply: Response) -> bool:
     """Whether the answer to a call about a task says that it does not run any more."""
     try:
@@ -289,6 +303,6 @@ def _has_ended(method: str, reply: Response) -> bool:
             return True
         if len(reply.result) > DECODED_BYTES:  # more than a status: what its call came to
             return True
-        return _is_end(jsonrpc.decode(jsonrpc.decode_members(reply.result)["status"]))
+        return _is_end(jsonrpc.decode(exact_members(reply)["status"]))
     except (ValueError, KeyError):
         return False

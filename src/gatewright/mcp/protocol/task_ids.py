@@ -15,6 +15,7 @@ from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 
 __all__ = [
     "DETAILS",
+    "MADE",
     "RELATED",
     "WORDS",
     "Created",
@@ -30,6 +31,8 @@ WORDS = "statusMessage"
 tool has its policy; where several are listed, or a server speaks unasked, they are left out."""
 DETAILS = ("inputRequests", "error", "result")
 """The rest that a server says of a task to whoever asks for it alone."""
+MADE = (b'"task"', b"\\u")
+"""One of these stands in whatever says that a task was made; names may be spelled with escapes."""
 _LONGEST_MS = 10**12
 RELATED = "io.modelcontextprotocol/related-task"
 
