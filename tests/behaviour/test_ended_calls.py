@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.processes import children
 from tests.behaviour.event_house import EVERY
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
@@ -59,7 +58,7 @@ async def house(folder: Path) -> AsyncIterator[Gateway]:
             {"id": "own", "python": str(folder / "tools"), **limit},
         )
         short = [{**one, "id": f"{one['id']}_short", "call_timeout_s": 0.3} for one in every]
-        with running(folder, config(*every, *short, server("echo"))) as gateway:
+        with running(folder, config(*every, *short, server("echo")), own_children=True) as gateway:
             yield gateway
 
 
@@ -91,10 +90,10 @@ async def stopped(client: Host, ident: Any) -> None:
 
 async def replaced(gateway: Gateway) -> None:
     """Restart a server that nobody has called, and wait for the former process to end."""
-    former = set(children(gateway.pid))
+    former = set(gateway.children())
     await asyncio.to_thread(gateway.cli, "server", "restart", "echo", "--key", gateway.operator_token)  # fmt: skip
     async with asyncio.timeout(PROMPT_S):
-        while former <= set(children(gateway.pid)):
+        while former <= set(gateway.children()):
             await asyncio.sleep(0.02)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import children, resident_bytes
+from benchmarks.processes import resident_bytes
 from tests.behaviour.gateway import config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_mgp_lifecycle import OFFER, operator, shut_down, state_of
@@ -62,7 +62,7 @@ async def test_five_servers_that_crash_at_once_end_in_error_and_cost_nobody_a_ca
 ) -> None:
     """Fault test 8: at the start, after the hello, in a call, after half a frame, and by closing its output."""
     crashing = [server("bad", mode, mode, mgp=POLICY) for mode in CRASHES]
-    with running(tmp_path, config(server("echo"))) as gateway:
+    with running(tmp_path, config(server("echo")), own_children=True) as gateway:
         async with host(gateway, can=OFFER) as client, operator(gateway) as chief:
             before = await times_ms(client, lambda number: number < CALLS)
             await asyncio.to_thread(gateway.reload, config(server("echo"), *crashing))
@@ -71,7 +71,7 @@ async def test_five_servers_that_crash_at_once_end_in_error_and_cost_nobody_a_ca
             for one in downs:
                 await one
         limits = gateway.audit("--event", "SERVER_DISCONNECTED")
-        assert not any(map(is_zombie, children(gateway.pid)))
+        assert not any(map(is_zombie, gateway.children()))
     reached = {one["target"]["server_id"] for one in limits if one["details"].get("detail") == "restart_limit_exceeded"}  # fmt: skip
     assert reached == set(CRASHES)
     log.info(f"p99 of others: {p99(before):.2f} ms before, {p99(during):.2f} ms while five crash, median {statistics.median(before):.2f} and {statistics.median(during):.2f} ms, {len(during)} calls, none lost")  # fmt: skip
@@ -110,7 +110,7 @@ class Memory:
 async def test_what_a_server_pours_out_is_not_kept(tmp_path: Path, mode: str) -> None:
     """Fault test 9: messages without end, and a gibibyte without the end of a line."""
     pouring = server("bad", "bad", mode, "--bytes", str(1024 * MIB), "--seconds", "60", mgp=POLICY)
-    with running(tmp_path, config(server("echo"))) as gateway:
+    with running(tmp_path, config(server("echo")), own_children=True) as gateway:
         async with host(gateway, can=OFFER) as client:
             before = await times_ms(client, lambda number: number < CALLS)
             memory = Memory(gateway.pid)
@@ -140,10 +140,10 @@ async def test_a_call_that_hangs_ends_in_time_and_who_does_not_end_is_killed(
     """Fault test 9: within 200 ms of its time limit; five seconds after the end of its input SIGTERM, and five later SIGKILL."""
     silent = server("bad", "silent", "silent-call", call_timeout_s=LIMIT_S)
     stubborn = server("bad", "stubborn", "ignore-sigterm", "--seconds", "120")
-    with running(tmp_path, config(server("echo"), silent, stubborn)) as gateway:
+    with running(tmp_path, config(server("echo"), silent, stubborn), own_children=True) as gateway:
         async with operator(gateway) as chief:
             assert await chief.text("stubborn__echo", message="x") == "x"
-            pids = set(children(gateway.pid))
+            pids = set(gateway.children())
             began = time.monotonic()
             await shut_down(chief, "stubborn")
             took: list[float] = []
@@ -154,11 +154,11 @@ async def test_a_call_that_hangs_ends_in_time_and_who_does_not_end_is_killed(
                 took.append(time.monotonic() - asked)
                 assert caught.value.code in (3003, 5001), json.dumps(caught.value.data)
             async with asyncio.timeout(30):
-                while len(pids & set(children(gateway.pid))) == len(pids):
+                while len(pids & set(gateway.children())) == len(pids):
                     await asyncio.sleep(0.02)
             killed = time.monotonic() - began
             assert await chief.text("echo__echo", message="on") == "on"
-        assert not any(map(is_zombie, children(gateway.pid)))
+        assert not any(map(is_zombie, gateway.children()))
     log.info(
         f"a limit of {LIMIT_S} s: {[round(one, 3) for one in took]}; killed after {killed:.1f} s"
     )
