@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Unrecorded
+from gatewright.mcp.server.straight import StraightWay
 from tests.prepared_house import prepared_house
 
 TELL = "obedient__tell"
@@ -58,3 +59,24 @@ async def test_the_same_of_several_that_end_in_one_turn(
         for client in clients:
             assert await client.text(TELL, "so") == "so"
             client.close()
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
+async def test_what_was_asked_is_let_go_of_once_it_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str
+) -> None:
+    """A connection that is kept has its last request for as long as it is idle: thousands of them need not keep what was said, too."""
+    begun, wholes = StraightWay._begun, list[Any]()
+
+    def noted(way: StraightWay, whole: Any, *more: Any) -> Any:
+        wholes.append(whole)
+        return begun(way, whole, *more)
+
+    async with prepared_house(tmp_path) as house:
+        client = await house.client(revision=revision)
+        await house.warm(client)
+        monkeypatch.setattr(StraightWay, "_begun", noted)
+        assert await house.served(client, TELL, "so") == ("so", True)
+        (whole,) = wholes
+        assert (whole.done, whole.body, whole.straight) == (True, b"", None)
+        client.close()
