@@ -148,6 +148,16 @@ async def test_a_flood_of_messages_does_not_starve_the_loop(start: Start) -> Non
     assert len(flood.messages) > 20
 
 
+async def test_a_child_that_is_being_stopped_is_sent_nothing_more(start: Start) -> None:
+    """Neither at once nor soon: who sends is told, and nothing is lost without a word."""
+    child, _ = await start("cat")
+    assert child.send_soon(b"soon", 100)
+    child.close(5)
+    for send in (child.send, lambda data: child.send_soon(data, 100)):
+        with pytest.raises(Closed, match="stopped"):
+            send(b"late")
+
+
 async def test_a_child_that_does_not_read_is_closed_as_a_slow_reader(start: Start) -> None:
     limits = Limits(queue_bytes=1 << 16, burst_bytes=1 << 20)
     child, collector = await start("sleep", "1000", limits=limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ async def test_a_session_that_nobody_used_for_an_hour_is_over(tmp_path: Path) ->
         front, sessions = house.gateway.front, house.gateway.app.streamable.sessions
         for hours in (0.9, 1.8):
             now = time.monotonic() + hours * IDLE_S
-            front.clock = lambda now=now: now
+            front.clock = partial(float, now)
             assert await house.served(client, "obedient__tell", "so") == ("so", True)
             assert front.standing[client.session].used == now
         assert list(sessions.by_id) == [other.session, client.session]

@@ -120,7 +120,8 @@ def _bodies(draw: st.DrawFn) -> bytes:
     )
     before = draw(st.sampled_from((b"",) * 8 + (b" ", b"\xef\xbb\xbf")))
     behind = draw(st.sampled_from((b"",) * 8 + (b"\n", b"\x00", b"}", b"{}")))
-    return before + b"{" + text + b"}" + behind
+    whole: bytes = before + b"{" + text + b"}" + behind
+    return whole
 
 
 def _spelled(value: Any) -> Any:
