@@ -77,12 +77,15 @@ async def test_a_message_far_beyond_all_buffers_goes_through_whole(start: Start)
 
 async def test_what_was_sent_before_closing_still_arrives(start: Start) -> None:
     child, collector = await start("cat")
+    assert child.send_soon(b"soon", 100)
     for _ in range(10):
         child.send(b"x" * 100_000)
     child.close()
+    with pytest.raises(Closed, match="stopped"):
+        child.send_soon(b"late", 2_000_000)
     child.close()
     assert await collector.end() == "stopped"
-    assert [len(message) for message in collector.messages] == [100_000] * 10
+    assert [len(message) for message in collector.messages] == [4] + [100_000] * 10
     assert child.returncode == 0
     with pytest.raises(Closed, match="stopped"):
         child.send(b"late")
@@ -146,16 +149,6 @@ async def test_a_flood_of_messages_does_not_starve_the_loop(start: Start) -> Non
         quiet.send(b"%d" % number)
         await calm.count(number + 1)
     assert len(flood.messages) > 20
-
-
-async def test_a_child_that_is_being_stopped_is_sent_nothing_more(start: Start) -> None:
-    """Neither at once nor soon: who sends is told, and nothing is lost without a word."""
-    child, _ = await start("cat")
-    assert child.send_soon(b"soon", 100)
-    child.close(5)
-    for send in (child.send, lambda data: child.send_soon(data, 100)):
-        with pytest.raises(Closed, match="stopped"):
-            send(b"late")
 
 
 async def test_a_child_that_does_not_read_is_closed_as_a_slow_reader(start: Start) -> None:
