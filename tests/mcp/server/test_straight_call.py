@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -79,4 +80,25 @@ async def test_what_was_asked_is_let_go_of_once_it_is_answered(
         assert await house.served(client, TELL, "so") == ("so", True)
         (whole,) = wholes
         assert (whole.done, whole.body, whole.straight) == (True, b"", None)
+        client.close()
+
+
+async def test_what_was_asked_by_a_call_that_becomes_an_ordinary_one_is_read_by_nobody_again(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        params = {"name": TELL, "arguments": {"text": "so", "how": "never"}}
+        client.send({"id": 7, "method": "tools/call", "params": params})
+        forwarded: set[Any] = house.gateway.kernel._forwarded
+        async with asyncio.timeout(5):
+            while not forwarded:
+                await asyncio.sleep(0.001)
+        (going,) = forwarded
+        whole: Any = going.whole
+        going.promote()
+        assert (whole.take_whole(), whole.body) == (None, b"")
+        going.cancel()
+        await client.receive()
         client.close()
