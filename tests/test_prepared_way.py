@@ -151,8 +151,10 @@ async def test_who_breaks_when_told_of_a_start_costs_no_call(
         _hears_of_starts(house, OPERATOR)
         await house.warm(client)
         monkeypatch.setattr(_made(house), "_tell_sent", breaks)
+        line: Any = _made(house).line
+        sent = line._link._next
         assert await house.served(client, TELL, "so") == ("so", True)
-        assert house.gateway.kernel.in_flight == 0
+        assert (line._link._next, house.gateway.kernel.in_flight) == (sent + 1, 0)
         client.close()
 
 
@@ -214,3 +216,72 @@ async def test_a_mutant_does_not_look(tmp_path: Path) -> None:
             await house.warm(client)
             assert "Layer.changes" not in names_of(_made(house))
             client.close()
+
+
+async def test_a_call_that_cannot_be_sent_at_once_is_made_once_and_counted_once(
+    tmp_path: Path,
+) -> None:
+    """Who counted it gives it back, and what was noted of it is taken back: the walk does both again."""
+    most = {"per_minute": 12}
+    limits = {"calls": {"caller": most, "server": most, "tool": most}}
+    async with prepared_house(tmp_path, limits=limits) as house:
+        client = await house.client()
+        said: list[tuple[str, bool]] = []
+        while not said or not said[-1][1]:
+            said.append(await house.served(client, TELL, "so"))
+        line: Any = _made(house).line
+        line._send = lambda *_: False
+        said += [await house.served(client, TELL, "so") for _ in range(13 - len(said))]
+        assert [one for one, _ in said] == ["so"] * 12 + ["rate_limited"]
+        assert sum(prepared for _, prepared in said) == 1
+        record = house.gateway.audit
+        assert (record._intents.running(), record._calls.running) == (0, 0)
+        assert (line._calls.count, house.gateway.kernel.in_flight) == (0, 0)
+        client.close()
+
+
+async def test_what_one_limit_refuses_costs_nothing_of_another(tmp_path: Path) -> None:
+    calls = {"caller": {"per_minute": 12}, "tool": {"per_minute": 6}}
+    async with prepared_house(tmp_path, limits={"calls": calls}) as house:
+        client = await house.client()
+        said = [await house.served(client, TELL, "so") for _ in range(12)]
+        assert [one for one, _ in said] == ["so"] * 6 + ["rate_limited"] * 6
+        assert said[5][1]
+        others = [await client.text("obedient__other", "so") for _ in range(6)]
+        assert others == ["so"] * 6
+        client.close()
+
+
+async def test_what_breaks_once_a_call_is_sent_does_not_send_it_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And it is one of those that run at its server, for as long as it does: who stops that waits for it, and for no other."""
+
+    def breaks(party: str) -> None:
+        raise RuntimeError("broken on purpose")
+
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        line: Any = _made(house).line
+        link, sent = line._link, line._link._next
+        link.sole, link.serves = "its", breaks
+        assert await house.served(client, TELL, "so") == ("so", True)
+        assert "broken on purpose" in caplog.text
+        link.sole = None
+        assert await house.served(client, TELL, "so") == ("so", True)
+        assert (link._next - sent, line._calls.count, len(link._pending)) == (2, 0, 0)
+        assert house.gateway.kernel.in_flight == 0
+        client.close()
+
+
+async def test_a_result_that_is_longer_than_its_tool_may_say_is_not_passed_on(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path, of_tools={"tell": {"result_bytes": 100}}) as house:
+        client = await house.client()
+        await house.warm(client)
+        said, prepared = await house.served(client, TELL, "so" * 100)
+        assert (prepared, "so" * 100 in said) == (True, False)
+        assert await house.served(client, TELL, "so") == ("so", True)
+        client.close()

@@ -101,3 +101,19 @@ async def test_what_comes_in_the_turn_in_which_a_call_becomes_ordinary_is_not_lo
         assert b"so" in body
         assert house.gateway.kernel.in_flight == 0
         client.close()
+
+
+async def test_a_prepared_call_that_is_not_answered_in_time_ends(tmp_path: Path) -> None:
+    """Also where no other call was sent for so long that nobody looks at a clock any more."""
+    limit_s = 0.2
+    async with prepared_house(tmp_path, limits={"call_timeout_s": limit_s}) as house:
+        client = await house.client()
+        await house.warm(client)
+        link: Any = _line(house)._link
+        async with asyncio.timeout(5):
+            while link._clock._timer is not None:
+                await asyncio.sleep(limit_s / 4)
+            assert await house.served(client, TELL, "so", "never") == ("upstream_timeout", True)
+        assert house.gateway.kernel.in_flight == 0
+        assert not link._pending
+        client.close()

@@ -360,3 +360,28 @@ async def test_what_is_to_be_sent_soon_is_not_sent_behind_more_than_that() -> No
     sink.stuck = 8
     assert not outbox.send_behind(b"12", 10)
     assert outbox.send_behind(b"1", 10)
+
+
+async def test_what_is_sent_soon_counts_for_a_peer_that_reads() -> None:
+    """It has taken a little of what waited, and all that was sent soon: together as much as who reads takes in that time."""
+    sink, slow = Sink(), list[bool]()
+    limits = Limits(queue_bytes=100, burst_bytes=10_000, patience_s=60.0)
+    outbox = LineOutbox(sink, limits, lambda: slow.append(True))
+
+    def sent(size: int, waits: int, send: Callable[[bytes], bool]) -> None:
+        assert send(b"x" * (size - 1))
+        outbox.flush()
+        sink.stuck = waits
+
+    sent(120, 0, outbox.send)
+    sent(120, 120, outbox.send)
+    outbox._backlog._look()
+    sink.stuck = 70
+    for _ in range(3):
+        sent(30, 70, lambda data: outbox.send_behind(data, 100))
+    sent(50, 120, outbox.send)
+    outbox._backlog._look()
+    assert not slow
+    outbox._backlog._look()
+    assert slow  # nothing was taken since
+    outbox.stop()

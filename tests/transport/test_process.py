@@ -77,12 +77,15 @@ async def test_a_message_far_beyond_all_buffers_goes_through_whole(start: Start)
 
 async def test_what_was_sent_before_closing_still_arrives(start: Start) -> None:
     child, collector = await start("cat")
+    assert child.send_soon(b"soon", 100)
     for _ in range(10):
         child.send(b"x" * 100_000)
     child.close()
+    with pytest.raises(Closed, match="stopped"):
+        child.send_soon(b"late", 2_000_000)
     child.close()
     assert await collector.end() == "stopped"
-    assert [len(message) for message in collector.messages] == [100_000] * 10
+    assert [len(message) for message in collector.messages] == [4] + [100_000] * 10
     assert child.returncode == 0
     with pytest.raises(Closed, match="stopped"):
         child.send(b"late")

@@ -35,6 +35,30 @@ REQUESTS = (
 )
 
 
+def _long(size: int, head: bytes = PLAIN, said: bytes = b"") -> bytes:
+    """A request with so long a body, as nearly all that clients send: three digits say how long."""
+    return head.replace(b"Length: 2", b"Length: " + (said or b"%d" % size)) + b"z" * size
+
+
+OTHERS = (
+    PLAIN.replace(b"X-A: B", b"X-A: C"),
+    PLAIN.replace(b"Host", b"host"),
+    PLAIN.replace(b"POST", b"post"),
+    PLAIN.replace(b"/a?b", b"/a?c"),
+    PLAIN.replace(b"Content-", b"content-"),
+    PLAIN.replace(b"\r\n\r\n", b"\r\nContent-Length: 2\r\n\r\n"),
+    PLAIN.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\n\r\n"),
+)
+LONG = (
+    *(_long(size) for size in (99, 100, 101, 999, 1000)),
+    *(_long(100, head) for head in OTHERS[:2]),
+    _long(100, said=b"0100"),
+    _long(99, said=b"099"),
+    _long(100) + PLAIN + b"xy",
+)
+PAIRS = [*itertools.product(REQUESTS, repeat=2), *itertools.product(LONG[1:4], LONG)]
+
+
 async def _tell(scope: Any, receive: Any, send: Any) -> None:
     """Say what the request was."""
     members = ("method", "path", "raw_path", "query_string", "headers", "http_version", "scheme")
@@ -51,9 +75,7 @@ def _scope(length: bytes = b"2", version: str = "1.1") -> dict[str, Any]:
     return {"method": "POST", "headers": headers, "http_version": version}
 
 
-@pytest.mark.parametrize(
-    "pair", list(itertools.product(REQUESTS, repeat=2)), ids=range(len(REQUESTS) ** 2)
-)
+@pytest.mark.parametrize("pair", PAIRS, ids=range(len(PAIRS)))
 async def test_a_request_is_the_same_whatever_came_before_it(pair: tuple[bytes, bytes]) -> None:
     first, second = pair
     async with connected(_tell) as client:
@@ -189,6 +211,40 @@ def test_what_is_a_length_for_some_readers_only_is_not_known(length: bytes) -> N
     heads = KnownHeads()
     heads.learn(_made(_scope()), PLAIN + b"xy")
     assert heads.request(NOBODY, PLAIN.replace(b"Length: 2", b"Length: " + length) + b"xyz") is None
+
+
+@pytest.mark.parametrize("size", [99, 100, 101, 998, 999, 1000])
+@pytest.mark.parametrize("last", [b"B", b"D"])
+def test_a_request_of_usual_length_is_that_of_its_own_head_and_of_no_other(
+    size: int, last: bytes
+) -> None:
+    """Whichever head came last is asked first, in one step. What it is not, the others may be; what none is, is the parser's: another
+    sender, another length, more or less than is said."""
+    heads, known = KnownHeads(), dict[bytes, Any]()
+    for name in (b"B", b"D"):
+        head = PLAIN.replace(b"X-A: B", b"X-A: " + name)
+        heads.learn(made := _made(_scope()), head + b"xy")
+        known[name] = head, made.head
+    for name, (head, expected) in known.items():
+        assert heads.request(NOBODY, known[last][0] + b"xy") is not None
+        found = heads.request(NOBODY, _long(size, head))
+        assert found is not None
+        assert (found.head, found.take_whole()) == (expected, b"z" * size), name
+        assert found.scope["headers"] == [(b"content-length", b"%d" % size)]
+        # It is the last one now.
+        again = heads.request(NOBODY, _long(size, head))
+        assert again is not None
+        assert (again.head, heads._last) == (expected, expected)
+        for data in (
+            *(_long(size, other) for other in OTHERS),
+            *(_long(size, head, said) for said in (b"0%d" % size, b"+%d" % size, b"%d " % size)),
+            *(_long(size, head, b"%d" % (size + more)) for more in (-1, 1)),
+            _long(size, head) + b"z",
+            _long(size, head)[:-1],
+            _long(size, head) + head + b"xy",
+            b"z" * len(_long(size, head)),
+        ):
+            assert heads.request(NOBODY, data) is None
 
 
 async def test_an_application_that_is_given_no_exchange_has_a_scope_of_its_own() -> None:

@@ -109,10 +109,11 @@ class StraightLine:
             params = params.copy()
             params["name"] = name
         going.due = self._now() + self._keeper.spec.call_s
-        if not self._send(going, call, params):
-            return False
-        self._calls.count += 1
-        return True
+        try:
+            return self._send(going, call, params)
+        finally:
+            if going.ident:  # its server knows it, whatever broke then
+                self._calls.count += 1
 
     def is_plain(self, raw: bytes) -> bool:
         """Whether a result is passed on as it is (`mcp.client.answers`, `server_screen`)."""

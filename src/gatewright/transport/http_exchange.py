@@ -207,7 +207,8 @@ class Exchange(msgspec.Struct, eq=False):
         if self.unusual or connection.clogged or not self.keep_alive:
             return False
         self.begun = self.done = self.unusual = True
-        self.straight = None
+        # A connection has its last request for as long as it is kept.
+        self.straight, self.body = None, b""
         transport = connection.transport
         if not transport.is_closing():
             transport.write(b"%b%d\r\n\r\n%b" % (connection.serving.json_head, len(body), body))

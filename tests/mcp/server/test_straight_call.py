@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gatewright.call import Unrecorded
+from gatewright.mcp.server.straight import StraightWay
 from tests.prepared_house import prepared_house
 
 TELL = "obedient__tell"
@@ -58,3 +60,45 @@ async def test_the_same_of_several_that_end_in_one_turn(
         for client in clients:
             assert await client.text(TELL, "so") == "so"
             client.close()
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
+async def test_what_was_asked_is_let_go_of_once_it_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str
+) -> None:
+    """A connection that is kept has its last request for as long as it is idle: thousands of them need not keep what was said, too."""
+    begun, wholes = StraightWay._begun, list[Any]()
+
+    def noted(way: StraightWay, whole: Any, *more: Any) -> Any:
+        wholes.append(whole)
+        return begun(way, whole, *more)
+
+    async with prepared_house(tmp_path) as house:
+        client = await house.client(revision=revision)
+        await house.warm(client)
+        monkeypatch.setattr(StraightWay, "_begun", noted)
+        assert await house.served(client, TELL, "so") == ("so", True)
+        (whole,) = wholes
+        assert (whole.done, whole.body, whole.straight) == (True, b"", None)
+        client.close()
+
+
+async def test_what_was_asked_by_a_call_that_becomes_an_ordinary_one_is_read_by_nobody_again(
+    tmp_path: Path,
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        params = {"name": TELL, "arguments": {"text": "so", "how": "never"}}
+        client.send({"id": 7, "method": "tools/call", "params": params})
+        forwarded: set[Any] = house.gateway.kernel._forwarded
+        async with asyncio.timeout(5):
+            while not forwarded:
+                await asyncio.sleep(0.001)
+        (going,) = forwarded
+        whole: Any = going.whole
+        going.promote()
+        assert (whole.take_whole(), whole.body) == (None, b"")
+        going.cancel()
+        await client.receive()
+        client.close()
