@@ -49,8 +49,9 @@ _INTERPRETER = {"PYTHONUTF8": ("1",), "PYTHONUNBUFFERED": ("", "1")}
 """Variables of the interpreter that a fork can honour, with their values. Others have to be those of who forks."""
 _OF_PYTHON = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
 """As they were when this process began, and are for who forks, whatever a test sets."""
-_WITHOUT = frozenset((*_INTERPRETER, "PYTHONDONTWRITEBYTECODE"))
-"""Who forks may have them where they are not asked for: they change nothing of what a program does."""
+_WITHOUT = frozenset((*_INTERPRETER, "PYTHONDONTWRITEBYTECODE", "PYTHON"))
+"""Who forks may have them where they are not asked for: they change nothing of what a program does. (`PYTHON` is make's, where its
+command line says it, and none of the interpreter's.)"""
 _LIMITS = sorted({one for name, one in vars(resource).items() if name.startswith("RLIMIT_")})
 
 

@@ -65,8 +65,10 @@ def test_a_request_says_what_is_known_of_its_call(api: Api, console: Console) ->
         assert found["request"] == one
         assert found["rule"] == "confirmation_required of demo/write_note"
         assert found["call"]["program"].startswith("gatewright-cli")
-        assert found["gates"][-1]["gate"] == "confirm"
-        assert {gate["state"] for gate in found["gates"][:-1]} == {"passed"}
+        states = {gate["gate"]: gate["state"] for gate in found["gates"]}
+        before = list(states).index("confirm")  # in a shadowed run it is not the last
+        assert set(list(states.values())[:before]) == {"passed"}
+        assert states["confirm"] == "waits"
         said = api.post(f"/approvals/{one['id']}/approve", digest=one["digest"])
         assert (said["state"], said["by"]) == ("approved", "olga")
         assert "written" in call.communicate(timeout=20)[0]
