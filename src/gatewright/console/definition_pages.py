@@ -1,4 +1,4 @@
-"""`DefinitionPages`: a held back tool definition read whole, page by page, in the console, and accepted at its end; `must_be_shown`."""
+"""`DefinitionPages`: console pages that show a changed tool definition whole, page by page, and accept it on the last; `must_be_shown`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ProposalPages`: what a room proposal asks for, read whole page by page in the console, and approved at its end."""
+"""`ProposalPages`: console pages that show what a room proposal would call, whole, page by page, and approve it on the last."""
 
 from __future__ import annotations
 

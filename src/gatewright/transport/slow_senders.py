@@ -1,4 +1,4 @@
-"""`SlowSenders`: connections that send a few bytes now and then rest from being read, then are read a few at a time (slow-loris crowds).
+"""`SlowSenders`: pauses reading of connections that send a few bytes at a time (slow-loris clients), then reads a few of them per tick.
 
 What a connection sends costs the loop a wake-up, however little it is. Two thousand that send a byte each second in one moment would hold everybody
 else for as long as all their bytes take. A message of theirs ends late anyway, so it may be read late: whoever has sent less than `SMALL_BYTES` at a

@@ -1,4 +1,4 @@
-"""The members of a result as texts, read once for all who need them: those of a large answer stay beside its text (`Answer.read`).
+"""Reads a result's JSON members once, as raw texts, for all who need them; a large answer keeps them beside its text (`Answer.read`).
 
 Theory: to read the members of an object is one call of C that goes through all of it, 20 ms of the largest result. The screen of a server, the names of
 tasks, output schemas and the eras each want them of the same text. What is kept holds for that very text: a filter that puts another in its
