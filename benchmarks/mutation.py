@@ -1,6 +1,6 @@
 """Do the tests of a folder notice when its code is wrong? A sample of small changes, each run against the tests that mirror the file.
 
-    python -m benchmarks.mutation [--folders gates,validators] [--sample 60] [--seed 1] [--survivors]
+    python -m benchmarks.mutation [--folders access,validators] [--sample 60] [--seed 1] [--survivors]
 
 A mutant changes one thing: a comparison, a boolean, a number, a condition, an operator, or what is returned. It stands in a copy of
 the package, never in the tree. It is killed when a test of its file's twin (`tests/FOLDER/test_NAME*.py`), of the folder's own
@@ -182,7 +182,7 @@ def _judge(folder: str, sample: int, seed: int, said: Callable[[str], None]) -> 
 def main(arguments: list[str] | None = None) -> int:
     """0 when it could be run, whatever the figures."""
     parser = argparse.ArgumentParser(description="how many small changes the tests notice")
-    parser.add_argument("--folders", default="gates,validators")
+    parser.add_argument("--folders", default="access,validators")
     parser.add_argument("--sample", type=int, default=60, help="mutants a folder")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--survivors", action="store_true", help="print each one")

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.discovery.batch import RESULTS, entries_of, indexed, records
+from gatewright.discovery.embedded_tools import Meanings, text_of
 from gatewright.discovery.embedders.embedder import unit_rows
 from gatewright.discovery.embedders.model_files import Model, opened
 from gatewright.discovery.index import ToolIndex
-from gatewright.discovery.meanings import Meanings, text_of
 from gatewright.discovery.ranking import Text, ranked
 from gatewright.transport.slices import whole
 

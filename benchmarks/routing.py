@@ -48,6 +48,19 @@ OF_AREA = {
     ),
     "stopped": ("tests/behaviour/test_mgp_stopped.py",),
     "held": ("tests/behaviour/test_pinning.py",),
+    "away": (
+        "tests/servers/test_catalogue_absent.py",
+        "tests/servers/test_uri_owners.py",
+        "tests/behaviour/test_two_sided_reloading.py",
+        "tests/behaviour/test_another_in_its_place.py",
+    ),
+    "origins": (
+        "tests/servers/test_task_names.py",
+        "tests/servers/test_request_state.py",
+        "tests/behaviour/test_another_in_its_place.py",
+    ),
+    "providers": ("tests/behaviour/test_groundhog_registration.py",),
+    "rights": ("tests/mcp/server/test_shown_rights.py",),
 }
 """What is about an area from outside, and asked before all that is about routing."""
 

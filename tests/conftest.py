@@ -32,20 +32,22 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gatewright.secret_scanning import HELD
-from tests import fork_server
-from tests.cli.fixtures import endpoint, shell
-from tests.connections import Connections
-from tests.gathered_rows import gathered, rows_of
-from tests.prepared_run import PreparedRun
+# Processes of one run compile the package once and not each for itself, also where the user has Python write nothing. Before the first
+# of its modules is imported: those would be compiled by each process of each run, and by all that a fork server makes.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+from gatewright.secret_scanning import HELD  # noqa: E402 - see above
+from tests import fork_server  # noqa: E402 - see above
+from tests.cli.fixtures import endpoint, shell  # noqa: E402 - see above
+from tests.connections import Connections  # noqa: E402 - see above
+from tests.gathered_rows import gathered, rows_of  # noqa: E402 - see above
+from tests.prepared_noted import FILE, OnlyNoted, begin_to_note, noted_in, options  # noqa: E402 - see above
+from tests.prepared_run import PreparedRun  # noqa: E402 - see above
 
 __all__ = ["AGENT_STAMPS", "PEER_STAMPS", "endpoint", "shell"]
 
 ROOT = Path(__file__).resolve().parent.parent
-
-# Processes of one run compile the package once and not each for itself, also where the user has Python write nothing.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Folders of tests are in memory where it can be had: no test can tell, and databases need not wait for a disk. Some tests
 # run programs that they write there, which not every system allows.
@@ -137,6 +139,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run each row of a table as a test of its own (tests/gathered_rows.py)",
     )
+    options(parser)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -151,6 +154,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare the two lists that the end of the run reads, and collect tests without looking for garbage."""
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         gc.disable()  # until `pytest_collection_finish`, which the process that has others work does not come to
+    if notes := config.getoption("note_prepared"):
+        os.environ[FILE] = str(Path(notes).absolute())
+    if noted := config.getoption("noted_prepared"):
+        config.pluginmanager.register(OnlyNoted(noted_in(Path(noted))), "gatewright-only-noted")
+    if hasattr(config, "workerinput") and config.rootpath == Path(fork_server.__file__).parents[1]:
+        fork_server.begin()  # which loads while tests are collected
+    begin_to_note()
     if os.environ.get("PREPARED_CALLS"):
         config.pluginmanager.register(PreparedRun(), "gatewright-prepared-run")
     config.stash[_left_out] = {}

@@ -1,11 +1,11 @@
-"""Fork servers for `python -m gatewright` and `python script.py` in tests: both start in a process that has done their imports already.
+"""Fork servers for `python -m gatewright`, `python script.py` and worker processes in tests: each starts where its imports are done.
 
-Most of what a short command or a small tool server costs is imports, so each process of pytest starts two such servers when it
+Most of what a short command or a small tool server costs is imports, so each process of pytest starts three such servers when it
 needs them first, and `Popen` and `run` have them fork instead of starting Python. What runs is a process of its own with the
 given arguments, folder, environment and descriptors; the server tells how it ended. Where that would not be the same (another
 interpreter, options of it, a system without `pidfd_open`, measured coverage) the ordinary way is taken.
 
-Gateways have their tool servers started so as well: both those that run in a process of pytest, and those that are forked
+Gateways have their tool servers and worker processes started so as well: both those that run in a process of pytest, and those that are forked
 themselves (`adopt`). How a program is started is the subject of `tests/transport`, whose programs are no scripts.
 """
 
@@ -29,15 +29,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, cast, overload
 
-from gatewright.transport import launch
+from gatewright.transport import launch, workers
 from tests.forking import MOST, SAID
 
-__all__ = ["OWN_CHILDREN", "Popen", "adopt", "can_fork", "run"]
+__all__ = ["OWN_CHILDREN", "WORKERS", "Popen", "adopt", "begin", "can_fork", "run"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _COMMAND = [sys.executable, "-m", "gatewright"]
+_WORKER = [sys.executable, "-I", "-m"]
+WORKERS = ("gatewright.app.worker", "gatewright.audit.offload", "gatewright.servers.openapi.reader")
+"""Modules of worker processes, which load no gateway."""
 
-Kind = Literal["command", "script"]
+Kind = Literal["command", "script", "worker"]
 OWN_CHILDREN = "GATEWRIGHT_TESTS_OWN_CHILDREN"
 """Of a gateway whose children are looked at: what is forked for it is a child of the fork server."""
 
@@ -45,11 +48,15 @@ _UNKNOWN_MS = 5000
 """How long a process that was ordered in vain is waited for, to end it."""
 
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-_INTERPRETER = {"PYTHONUTF8": ("1",), "PYTHONUNBUFFERED": ("", "1")}
+_INTERPRETER = {
+    "PYTHONUTF8": ("1",),
+    "PYTHONUNBUFFERED": ("", "1"),
+    "PYTHONDONTWRITEBYTECODE": ("", "1"),
+}
 """Variables of the interpreter that a fork can honour, with their values. Others have to be those of who forks."""
 _OF_PYTHON = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
 """As they were when this process began, and are for who forks, whatever a test sets."""
-_WITHOUT = frozenset((*_INTERPRETER, "PYTHONDONTWRITEBYTECODE", "PYTHON"))
+_WITHOUT = frozenset((*_INTERPRETER, "PYTHON"))
 """Who forks may have them where they are not asked for: they change nothing of what a program does. (`PYTHON` is make's, where its
 command line says it, and none of the interpreter's.)"""
 _LIMITS = sorted({one for name, one in vars(resource).items() if name.startswith("RLIMIT_")})
@@ -64,7 +71,7 @@ class Popen(subprocess.Popen[Any]):
     def _execute_child(self, *given: Any) -> None:
         asked = signature(subprocess.Popen._execute_child).bind(self, *given).arguments  # type: ignore[attr-defined]
         order = _order(asked) if _is_plain(asked) else None
-        if order is None:
+        if order is None or not _server(order[0]).is_ready():
             super()._execute_child(*given)  # type: ignore[misc]
             return
         self.forked = True
@@ -231,6 +238,8 @@ def _theirs() -> dict[str, str]:
 def _kind(command: Sequence[str]) -> Kind | None:
     if list(command[:3]) == _COMMAND:
         return "command"
+    if list(command[:3]) == _WORKER and command[3:4] == command[3:] and command[-1] in WORKERS:
+        return "worker"
     python = len(command) > 1 and command[0] == sys.executable
     return "script" if python and command[1].endswith(".py") and command[1][0] != "-" else None
 
@@ -247,7 +256,7 @@ def _order(asked: Mapping[str, Any]) -> tuple[Kind, bytes] | None:
     if kind is None or (kind == "script" and not (folder / command[1]).is_file()):
         return None
     order = {
-        "arguments": command[3 if kind == "command" else 1 :],
+        "arguments": command[1 if kind == "script" else 3 :],
         "folder": str(folder),
         "environment": dict(environment),
         "session": bool(asked["start_new_session"]),
@@ -270,6 +279,10 @@ class _Server:
     def __init__(self, control: socket.socket) -> None:
         self.control = control
 
+    def is_ready(self, wait_ms: int = 0) -> bool:
+        """Whether it forks at once."""
+        return True
+
     def start(self, order: bytes, streams: Sequence[int]) -> tuple[int, int]:
         """The process, and the descriptor on which its end is said."""
         ended_at, theirs = os.pipe()
@@ -290,13 +303,14 @@ class _Server:
 class _Started(_Server):
     """A process that forks, and the connection to it."""
 
-    def __init__(self, module: str, *scripts: socket.socket) -> None:
+    def __init__(self, kind: Kind, *others: socket.socket) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(ours)
-        given = [theirs.fileno(), *(one.fileno() for one in scripts)]
+        self._says = kind == "worker"
+        given = [theirs.fileno(), *(one.fileno() for one in others)]
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, *map(str, given)],
+                [sys.executable, "-m", f"tests.forked_{kind}", *map(str, given)],
                 pass_fds=given,
                 cwd=_ROOT,
                 # One thread: who forks has no others, and a gateway that searches counts with one anyway.
@@ -310,6 +324,12 @@ class _Started(_Server):
                 stdout=subprocess.DEVNULL,
             )
 
+    def is_ready(self, wait_ms: int = 0) -> bool:
+        """What it says stays to be read."""
+        waiting = select.poll()
+        waiting.register(self.control, select.POLLIN)
+        return not self._says or bool(waiting.poll(wait_ms))
+
     def close(self) -> None:
         """End it, with what it has started."""
         self.control.close()
@@ -317,35 +337,46 @@ class _Started(_Server):
 
 
 _kept: dict[Kind, _Server] = {}
-_shared: list[socket.socket] = []
-"""Over which processes that fork commands have scripts started."""
+_OF_GATEWAYS: tuple[Kind, ...] = ("script", "worker")
+"""What gateways start."""
 _first = threading.Lock()
-_kinds: set[Kind | None] = {"command", "script"} if hasattr(os, "pidfd_open") else set()
+_kinds: set[Kind | None] = {*_OF_GATEWAYS, "command"} if hasattr(os, "pidfd_open") else set()
 
 
 def _server(kind: Kind) -> _Server:
     with _first:
-        if "script" not in _kept:
-            _keep("script", scripts := _Started("tests.forked_script"))
-            _shared.append(scripts.control)
-        if kind not in _kept:
-            _keep(kind, _Started("tests.forked_command", *_shared))
-        return _kept[kind]
+        return _kept.get(kind) or _keep(kind)
 
 
-def _keep(kind: Kind, server: _Started) -> None:
-    _kept[kind] = server
+def _keep(kind: Kind) -> _Server:
+    _kept[kind] = server = _begun(kind)
     atexit.register(server.close)
+    return server
 
 
-def adopt(scripts: socket.socket | None = None) -> None:
-    """Tool servers of gateways in this process are started as `Popen` does it. In one that a fork server has made they are started
-    over that socket, and commands as they are everywhere; `OWN_CHILDREN` in the environment has them started as they are, too."""
-    if scripts is not None:
-        _kept["script"] = _Server(scripts)
+def _begun(kind: Kind) -> _Started:
+    """Processes that fork commands are told over which sockets gateways have other kinds started."""
+    others = _OF_GATEWAYS if kind == "command" else ()
+    return _Started(kind, *((_kept.get(one) or _keep(one)).control for one in others))
+
+
+def begin() -> None:
+    """Start what forks ahead of the first order, which has to wait for it otherwise."""
+    if can_fork(_COMMAND, os.environ):
+        _server("command")
+
+
+def adopt(*others: socket.socket) -> None:
+    """Tool servers and worker processes of gateways in this process are started as `Popen` does it. In one that a fork server has made
+    they are started over these sockets, and commands as they are everywhere; `OWN_CHILDREN` in the environment has them started as
+    they are, too."""
+    if others:
+        for kind, one in zip(_OF_GATEWAYS, others, strict=True):
+            _kept[kind] = _Server(one)
         _kinds.discard("command")
         if OWN_CHILDREN in os.environ:
             return
     module = ModuleType("subprocess")
     vars(module).update(vars(subprocess), Popen=Popen)
-    vars(launch)["subprocess"] = module
+    for starts in (launch, workers):
+        vars(starts)["subprocess"] = module

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,10 +31,12 @@ def become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(order["environment"])
     time.tzset()  # the zone is read when a program begins
+    tempfile.tempdir = None  # found by the variables of who forks, where it has needed one
     os.umask(order["mask"])
     for number, *limits in order["limits"]:
         if resource.getrlimit(number) != tuple(limits):
             resource.setrlimit(number, tuple(limits))
+    sys.dont_write_bytecode = bool(order["environment"].get("PYTHONDONTWRITEBYTECODE"))
     unbuffered = bool(order["environment"].get("PYTHONUNBUFFERED"))
     for text in (sys.stdout, sys.stderr):
         lines = text is sys.stderr or os.isatty(text.fileno())

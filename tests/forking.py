@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -31,11 +32,13 @@ _GRACE_S = 3.0
 """How long what a run has left may take to end when it is told to."""
 
 
-def forked(control: socket.socket) -> dict[str, Any]:
-    """Fork for whoever holds the other end of the socket: in each new process what it is to do. The one that forks does not come back."""
+def forked(control: socket.socket, settled: Callable[[], object] = lambda: None) -> dict[str, Any]:
+    """Fork for whoever holds the other end of the socket: in each new process what it is to do. The one that forks does not come back.
+    `settled` is called before the first, when the memory that all have is what it stays."""
     gc.collect()
     gc.freeze()
     collapse()
+    settled()
     order = _Forking(control).next()
     if order is None:
         os._exit(0)
@@ -68,7 +71,10 @@ class _Forking:
                     return mine
 
     def _received(self) -> tuple[dict[str, Any], list[int]] | None:
-        body, found, _, _ = socket.recv_fds(self._control, MOST, _DESCRIPTORS)
+        try:
+            body, found, _, _ = socket.recv_fds(self._control, MOST, _DESCRIPTORS)
+        except ConnectionResetError:  # closed, with something unread that was said there
+            return None
         return (json.loads(body), found) if body else None
 
     def _forked(self, order: dict[str, Any], found: list[int]) -> dict[str, Any] | None:

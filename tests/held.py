@@ -18,7 +18,7 @@ from tests.costs import cost
 
 __all__ = ["longest_turn", "longest_turn_s", "yardsticks"]
 
-_TRIES = 4
+_TRIES = 8
 
 
 def _yardstick() -> None:

@@ -56,7 +56,7 @@ class Shadow:
 
     def __call__(self, call: Call, back: Back) -> Call:
         """Compare a call that has passed every gate. Raises `RuntimeError`."""
-        found = self._meant.pop((id(call.client), call.request), None)
+        found = self._compared(call)
         if found is not None:
             prepared, meant = found
             for name in call.__struct_fields__:
@@ -72,10 +72,15 @@ class Shadow:
         """A call has ended (`kernel.Ended`): one that was refused should not have been sent."""
         self._walking.pop(call.id, None)
         self._raw.pop(call.id, None)
-        meant = self._meant.pop((id(call.client), call.request), None)
+        found = self._compared(call)
         counted = type(outcome) is Refusal and outcome.reason in _COUNTED
-        if meant is not None and not counted:
+        if found is not None and not counted:
             self.differs(f"sent, and the walk says {outcome!r}")
+
+    def _compared(self, call: Call) -> tuple[Prepared, Call] | None:
+        """What a call that is walked would have been; None where what that rests on changed on the way: they answer for another time."""
+        found = self._meant.pop((id(call.client), call.request), None)
+        return found if found is not None and found[0].holds() else None
 
     def came(self, call: Call, outcome: Outcome) -> None:
         """Note a result as its server gave it."""

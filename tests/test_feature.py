@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from gatewright.call import Caller
 from gatewright.feature import Counts, Feature, Ground, Making, Rights, extensions_of
 from gatewright.servers.catalogue import EVERYTHING
-from gatewright.servers.supervisor_dependencies import EXTENSIONS, NOTHING
+from gatewright.servers.mgp_extensions import EXTENSIONS
+from gatewright.servers.supervisor_dependencies import NOTHING
 from tests.feature_parts import ground, settings
 from tests.gate_parts import a_tool
 

@@ -17,17 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gatewright
-from gatewright.patterns import (
-    ASCII,
-    DOTALL,
-    IGNORECASE,
-    MULTILINE,
-    NEVER,
-    AnyOf,
-    Pattern,
-    escape,
-    words_of,
-)
+from gatewright import patterns
+from gatewright.patterns import ASCII, DOTALL, IGNORECASE, MULTILINE, NEVER, AnyOf, Pattern, escape
 from tests.costs import grows
 
 FLAGS = {IGNORECASE: re.IGNORECASE, MULTILINE: re.MULTILINE, DOTALL: re.DOTALL, ASCII: re.ASCII}
@@ -142,11 +133,6 @@ def test_an_escaped_text_fits_itself_and_nothing_else() -> None:
     assert not Pattern(escape("a.b")).fits("axb")
 
 
-@given(st.text(alphabet="abAB01_-."))
-def test_the_words_of_a_name_are_those_that_look_ahead_finds(name: str) -> None:
-    assert words_of(name) == re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
-
-
 def test_replacing_takes_a_text_or_a_function_and_a_count() -> None:
     pattern = Pattern("[ab]")
     assert pattern.sub(r"\1", "cab") == r"c\1\1"
@@ -174,3 +160,18 @@ def test_any_of_several_fits_what_one_of_them_fits_with_its_own_flags(text: str)
     ]
     assert AnyOf(*several).fits(text) is any(one.fits(text) for one in several)
     assert AnyOf(*several).within(text) is any(one.within(text) for one in several)
+
+
+def test_a_pattern_is_whole_before_anybody_else_may_compile_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Threads compile what `uncompiled` names."""
+    texts: list[str] = []
+
+    class Noting(dict[int, Pattern[str]]):
+        def __setitem__(self, _: int, one: Pattern[str]) -> None:
+            texts.append(one._text)
+
+    monkeypatch.setattr(patterns, "_uncompiled", Noting())
+    AnyOf(Pattern("a", IGNORECASE), Pattern("b"))
+    assert texts == ["(?i)a", "b", "(?:(?i)a)|(?:b)"]

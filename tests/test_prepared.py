@@ -346,7 +346,7 @@ async def test_how_many_are_kept_is_bounded(
 
 def test_what_was_walked_of_one_client_counts_for_no_other() -> None:
     """Another one may be made in the very place in which the first one was."""
-    kept = PreparedCalls(Any, set(), lambda call: None, Hooks())  # type: ignore[arg-type]
+    kept = PreparedCalls(Any, set(), lambda call: None, Hooks())
     for _ in range(50):
         before = kept.of(Client("2026-07-28"))
         assert kept.walked(before, "t", 1000) == 1000
@@ -355,7 +355,7 @@ def test_what_was_walked_of_one_client_counts_for_no_other() -> None:
 
 
 def test_of_how_many_names_it_is_counted_is_bounded_for_each_client() -> None:
-    kept = PreparedCalls(Any, set(), lambda call: None, Hooks())  # type: ignore[arg-type]
+    kept = PreparedCalls(Any, set(), lambda call: None, Hooks())
     one, other = kept.of(Client("2026-07-28")), kept.of(Client("2026-07-28"))
     kept.walked(other, "t", 7)
     for at in range(5000):

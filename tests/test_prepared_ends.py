@@ -141,7 +141,7 @@ async def test_an_end_that_breaks_is_answered_all_the_same(tmp_path: Path, broke
         if broken == "recorder":
             made.recorder.answered = breaks
         else:
-            made._hear = breaks
+            made._hear = (breaks,)
         async with asyncio.timeout(5):
             said = await client.text(TELL, "so")
         assert said == ("audit_unavailable" if broken == "recorder" else "so")
@@ -349,11 +349,11 @@ async def test_a_call_leaves_once(tmp_path: Path) -> None:
     async with prepared_house(tmp_path) as house:
         client = await house.client()
         going = await on_its_way(house, client)
-        going.answer = Answer(b'{"content":[]}')
-        going.done = True
-        going._leave()
+        going.prepared.line.over(going)
+        going.answer, going.done, going.spent_s = Answer(b'{"content":[]}'), True, 0.0
+        going.leave()
         before = house.gateway.kernel.in_flight
-        going._leave()
+        going.leave()
         assert house.gateway.kernel.in_flight == before
         await client.receive()
         client.close()

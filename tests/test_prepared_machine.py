@@ -1,7 +1,7 @@
 """A model of calls among changes, asked of two gateways at once, one of which prepares calls: after a change was acknowledged no call goes by what
 was before it, each answered call has its record, and both say and record the same.
 
-How many steps: `PREPARED_STEPS`, 5,000 where it says nothing; with `PREPARED_SEED`, a number, they are others. `PREPARED_TWIN=shadowed` compares within a gateway, too.
+How many steps: `PREPARED_STEPS`, 2,000 where it says nothing; with `PREPARED_SEED`, a number, they are others. `PREPARED_TWIN=shadowed` compares within a gateway, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.prepared_twins import CALLERS, Gateway, full
 from tests.storage.parts import state_in
 
 _EACH = 250
-_STEPS = int(os.environ.get("PREPARED_STEPS", "5000"))
+_STEPS = int(os.environ.get("PREPARED_STEPS", "2000"))
 _SEED = os.environ.get("PREPARED_SEED", "")
 _WHO = st.sampled_from(sorted(CALLERS))
 _TOOLS = st.sampled_from(["tell", "other"])

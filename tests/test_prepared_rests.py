@@ -226,3 +226,16 @@ async def test_a_new_secret_is_looked_for_in_names_of_records_from_then_on(tmp_p
         HELD.version += 1
         assert not held.holds()
         client.close()
+
+
+async def test_calls_of_a_session_stay_prepared_whatever_becomes_of_other_keys(
+    tmp_path: Path,
+) -> None:
+    """Every caller is read anew then, and is an equal one: what was prepared for that was nobody's in a session that was opened before."""
+    async with prepared_house(tmp_path) as house:
+        _, key = house.gateway.callers.create("ada", by="test")
+        client = await house.client(key)
+        house.gateway.callers.create("bob", by="test")
+        await house.warm(client)
+        assert await house.served(client, TELL, "then") == ("then", True)
+        client.close()

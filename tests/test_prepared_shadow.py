@@ -78,6 +78,29 @@ async def test_a_gate_whose_word_outlives_what_it_rests_on_is_found_out(
         client.close()
 
 
+async def test_a_word_that_is_taken_back_while_a_call_is_walked_is_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        for at in range(4):
+            assert await client.text(TELL, f"{at}") == f"{at}"
+        gates: Any = house.gateway.kernel.policy.gates
+        access = next(one for one in gates if one.name == "access")
+
+        def denied(self: Any, call: Call, back: Any) -> Any:
+            for one in house.prepared.known.values():
+                monkeypatch.setattr(one, "holds", lambda: False)
+            return access._denied(call, access._grants.decide("x", "y", "z", 0.0))
+
+        monkeypatch.setattr(Access, "__call__", denied)
+        await client.text(TELL, "so")
+        shadow = house.gateway.kernel.shadow
+        assert shadow is not None
+        assert (shadow.compared, shadow.differences) == (1, [])
+        client.close()
+
+
 async def test_a_filter_that_lies_about_what_is_plain_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

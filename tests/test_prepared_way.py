@@ -150,7 +150,7 @@ async def test_who_breaks_when_told_of_a_start_costs_no_call(
         await house.warm(client)
         _hears_of_starts(house, OPERATOR)
         await house.warm(client)
-        monkeypatch.setattr(_made(house), "_tell_sent", breaks)
+        monkeypatch.setattr(_made(house), "_sent", (breaks,))
         line: Any = _made(house).line
         sent = line._link._next
         assert await house.served(client, TELL, "so") == ("so", True)
@@ -230,7 +230,7 @@ async def test_a_call_that_cannot_be_sent_at_once_is_made_once_and_counted_once(
         while not said or not said[-1][1]:
             said.append(await house.served(client, TELL, "so"))
         line: Any = _made(house).line
-        line._send = lambda *_: False
+        line.send = lambda *_: False
         said += [await house.served(client, TELL, "so") for _ in range(13 - len(said))]
         assert [one for one, _ in said] == ["so"] * 12 + ["rate_limited"]
         assert sum(prepared for _, prepared in said) == 1

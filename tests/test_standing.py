@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.flow.gate import Flow
 from gatewright.flow.taints import Taints
-from gatewright.standing import NOTHING, Stands, all_of, attribute, each_of, holding
+from gatewright.standing import NOTHING, Stands, attribute, holding
 
 
 @pytest.mark.parametrize(("before", "now"), [(1, 2), (None, 0), ([], []), (1000, 10**3 + 1)])
@@ -24,7 +24,7 @@ def test_a_word_rests_on_the_very_object(before: object, now: object) -> None:
 
 def test_nothing_rests_on_nothing_and_asks_nothing() -> None:
     assert (NOTHING.rests, dict(NOTHING.facts)) == ((), {})
-    assert (NOTHING.fits, NOTHING.takes, NOTHING.clear) == (None, None, None)
+    assert (NOTHING.fits, NOTHING.counts, NOTHING.clear) == (None, None, None)
 
 
 def test_a_gate_that_has_a_word_is_known_by_that() -> None:
@@ -69,12 +69,23 @@ def test_questions_about_one_thing_are_asked_in_order_until_one_says_no() -> Non
         return answer
 
     every: list[Any] = [partial(says, 1, True), partial(says, 2, False), partial(says, 3, True)]
-    assert all_of(every)("x") is False
+    assert holding((), every)("x") is False
     assert asked == [(1, "x"), (2, "x")]
-    assert all_of(every[::2])("x")
-    assert all_of(())("x")
-    asked.clear()
-    each_of(every)("y")
-    assert asked == [(1, "y"), (2, "y"), (3, "y")]
-    each_of(())("y")
-    assert len(asked) == 3
+    assert holding((), every[::2])("x")
+    assert holding(())("x")
+
+
+def test_nobody_is_asked_about_one_thing_where_something_is_another_or_it_is_too_long() -> None:
+    asked: list[bytes] = []
+    owner = SimpleNamespace(one=1)
+
+    def says(one: bytes) -> bool:
+        asked.append(one)
+        return True
+
+    fitting = holding((attribute(owner, "one"),), (says,), 3)
+    assert fitting(b"abc")
+    assert not fitting(b"abcd")
+    owner.one = 2
+    assert not fitting(b"abc")
+    assert asked == [b"abc"]

@@ -1,4 +1,4 @@
-"""MCPx §9.3: an administrator, a service, a new agent and a monitor at one table, each with its own rights."""
+"""MCPx §9.3: an administrator, a service, a new agent and a monitor in one topic, each with its own rights."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: where the room is, and a seat in it for somebody."""
+"""What the scripts of this folder share: the address of the room, and how a participant joins it."""
 
 import os
 from contextlib import AbstractAsyncContextManager

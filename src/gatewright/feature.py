@@ -29,10 +29,12 @@ from gatewright.mcp.server.server_context import ServerContext
 from gatewright.servers.administration import Administration
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin, Dispatch, Shared
+from gatewright.servers.mgp_extensions import EXTENSIONS
 from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.supervisor import Supervisor
-from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
+from gatewright.servers.supervisor_dependencies import ServerSide
+from gatewright.servers.turns import GoingOn
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.workers import Workers
@@ -209,8 +211,8 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     """The names of all gates, in their order."""
     rights: Rights
     counts: Counts
-    again: Callable[[], Awaitable[None]]
-    """Goes on with the same configuration, and with what features add to it now (`Feature.extend`). Raises `SettingsError`."""
+    going_on: GoingOn
+    """With the same configuration, and with what features add to it now (`Feature.extend`)."""
     administration: Administration
     """Who starts and stops servers on an operator's word."""
 

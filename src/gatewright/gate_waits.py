@@ -1,4 +1,4 @@
-"""`GateWaits`: tracks calls that wait in a gate (say for approval), asks all gates again after the wait, ends those that are now refused.
+"""`GateWaits`: awaits gates' verdicts (other types raise), lists waiting calls, asks all gates again after a wait, ends calls now refused.
 
 Most gates answer at once, and cost nothing here.
 """

@@ -27,11 +27,11 @@ from gatewright.call import (
 from gatewright.call_policy import OUTCOMES, UNCLEANED, Dispatch, Judge, Policy, refused
 from gatewright.gate_waits import GateWaits, Present
 from gatewright.kernel_ends import after, broken, settled, unrecorded, unsettled
-from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
+from gatewright.mcp.protocol.ended_calls import interrupted, marked, revoked
 from gatewright.prepared import PreparedCalls
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
-from gatewright.standing import Recorder, Standing
+from gatewright.standing import Standing
 from gatewright.transport.slices import begun
 
 __all__ = ["Answered", "Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
@@ -124,7 +124,7 @@ class Hooks(NamedTuple):
 
 
 def _acts(call: Call) -> None:
-    """Of hooks that do not say when they do nothing."""
+    """Of hooks that do not say when they do nothing, and of a record that is written for each call anew."""
 
 
 NO_HOOKS = Hooks()
@@ -178,7 +178,8 @@ class Kernel:
     ) -> None:
         self._audit = audit
         self._forwarded: set[_Running] = set()
-        self.prepared = PreparedCalls(self, self._forwarded, self._recorder, hooks)
+        recorder = getattr(audit, "recorder", _acts)
+        self.prepared = PreparedCalls(self, self._forwarded, recorder, hooks)
         self.shadow = None if PreparedCalls.watch is None else PreparedCalls.watch(self.prepared)
         """What compares prepared calls with walked ones, where tests want that."""
         if self.shadow is not None:
@@ -205,10 +206,6 @@ class Kernel:
         policy.way = way
         seen: Policy = policy if self.shadow is None else self.shadow.around(policy)
         return seen
-
-    def _recorder(self, call: Call) -> Recorder | None:
-        recorder = getattr(self._audit, "recorder", None)
-        return None if recorder is None else recorder(call)
 
     @property
     def policy(self) -> Policy:

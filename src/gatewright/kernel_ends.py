@@ -8,7 +8,7 @@ from typing import Protocol
 
 from gatewright.call import Answer, Call, Outcome, Refusal, Unrecorded
 from gatewright.call_policy import UNCLEANED
-from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.protocol.ended_calls import marked
 
 __all__ = ["after", "broken", "settled", "unrecorded", "unsettled"]
 

@@ -1,4 +1,4 @@
-"""Regular expressions for foreign text: RE2 (linear time) with the interface and meaning of Python's `re`. Also splits identifiers.
+"""Regular expressions for foreign text: RE2 (linear time) with the interface and meaning of Python's `re`.
 
 RE2 has no look-around, no back references and no possessive repetition; `\\w`, `\\d` and `\\s` are rewritten to what they
 mean for `str` in Python. What cannot be said exactly (`$` outside MULTILINE, a Unicode `\\b`, `\\W` in a class) is refused
@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import groupby, islice
-from string import ascii_lowercase, ascii_uppercase, digits
+from itertools import islice
 from typing import Any, AnyStr, Generic
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import re2  # type: ignore[import-untyped]
 
@@ -30,7 +29,6 @@ __all__ = [
     "Pattern",
     "escape",
     "uncompiled",
-    "words_of",
 ]
 
 IGNORECASE, MULTILINE, DOTALL, ASCII = 1, 2, 4, 8
@@ -53,8 +51,8 @@ _PLAIN = {"w": "0-9A-Za-z_", "d": "0-9", "s": r"\t-\r "}
 
 Span = tuple[int, int]
 
-_made: WeakSet[Pattern[Any]] = WeakSet()
-"""All that there are, some of which nobody has used yet."""
+_uncompiled: WeakValueDictionary[int, Pattern[Any]] = WeakValueDictionary()
+"""Those that nobody has used yet. Threads compile patterns, so what goes through it takes a list of it at once."""
 
 
 class Match(Generic[AnyStr]):
@@ -113,11 +111,17 @@ class Pattern(Generic[AnyStr]):
         self.pattern: AnyStr = pattern
         self.flags = flags
         self._of_bytes = isinstance(pattern, bytes)
-        text = _text_of(pattern)
+        self._text = self._spelled()
+        # Last: whoever compiles them, in a thread of its own, finds it whole.
+        _uncompiled[id(self)] = self
+
+    def _spelled(self) -> str:
+        """The pattern in RE2's words."""
+        flags = self.flags
         meanings = _PLAIN if self._of_bytes or flags & ASCII else _UNICODE
-        _made.add(self)
         set_ = "".join(letter for flag, letter in _FLAGS.items() if flags & flag)
-        self._text = (f"(?{set_})" if set_ else "") + _translated(text, meanings, flags)
+        said = _translated(_text_of(self.pattern), meanings, flags)
+        return f"(?{set_}){said}" if set_ else said
 
     @cached_property
     def _compiled(self) -> Any:
@@ -131,7 +135,9 @@ class Pattern(Generic[AnyStr]):
 
     @cached_property
     def _match(self) -> Any:
-        return self._compiled._regexp.Match
+        match = self._compiled._regexp.Match
+        _uncompiled.pop(id(self), None)
+        return match
 
     @cached_property
     def _names(self) -> dict[str, int]:
@@ -251,8 +257,11 @@ class AnyOf(Pattern[str]):
     It has no text in the words of `re`; its parts have."""
 
     def __init__(self, *patterns: Pattern[str]) -> None:
+        self._any = patterns
         super().__init__("")
-        self._text = "|".join(f"(?:{one._text})" for one in patterns)
+
+    def _spelled(self) -> str:
+        return "|".join(f"(?:{one._text})" for one in self._any)
 
 
 class _Offsets:
@@ -308,7 +317,7 @@ def _encoded(text: str | bytes) -> bytes:
 
 def uncompiled() -> list[Pattern[Any]]:
     """The patterns that would be compiled when they are first used, some milliseconds each."""
-    return [one for one in _made if "_match" not in vars(one)]
+    return [one for reference in _uncompiled.valuerefs() if (one := reference()) is not None]
 
 
 def escape(text: str) -> str:
@@ -371,26 +380,3 @@ def _escape(pattern: str, at: int, meanings: dict[str, str], *, in_class: bool) 
         if letter == mark:
             return rf"\x{{{pattern[at + 2 : at + 2 + size]}}}", 2 + size
     return pattern[at : at + 2], 2
-
-
-_KINDS = {
-    letter: kind
-    for kind, letters in enumerate((ascii_uppercase, ascii_lowercase, digits), 1)
-    for letter in letters
-}
-_CAPITALS, _SMALL = _KINDS["A"], _KINDS["a"]
-
-
-def words_of(name: str) -> list[str]:
-    """The words of a name as programs write it: `awsHTTPKey2` is aws, HTTP, Key, 2."""
-    found: list[str] = []
-    before = None
-    for kind, letters in groupby(name, _KINDS.get):
-        said = "".join(letters)
-        if kind == _SMALL and before == _CAPITALS:
-            said = found[-1][-1] + said  # the last capital is of this word
-            found[-1:] = [found[-1][:-1]] if len(found[-1]) > 1 else []
-        if kind:
-            found.append(said)
-        before = kind
-    return found

@@ -13,22 +13,23 @@ it where it stands, in a task.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 from weakref import WeakValueDictionary, ref
 
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Client
-from gatewright.call_policy import Policy
-from gatewright.standing import Going, Line, Recorder, Standing, all_of, each_of, holding
+from gatewright.call import Call, Client, Outcome
+from gatewright.standing import Standing, holding
 
-__all__ = ["KEPT", "Mode", "OfClient", "Prepared", "PreparedCalls"]
+__all__ = ["KEPT", "PLAIN", "Mode", "OfClient", "Prepared", "PreparedCalls"]
 
 log = logging.getLogger("gatewright.kernel")
 
 KEPT = 2048
 """So many are kept, of all clients together, some 10 KB each; beyond that the oldest goes, and is made anew where it is needed."""
+PLAIN = frozenset(("name", "arguments"))
+"""What the params of a prepared call may have."""
 _ODD = 8
 """So many calls of one more than others became ordinary ones: it does not pay."""
 _RESTS = 16
@@ -36,21 +37,11 @@ _RESTS = 16
 _NAME_CHARS = 256
 _NAMES = 128
 """Of so many names it is remembered for one client how many calls were walked; beyond that the one goes that was called least lately."""
-_PLAIN = frozenset(("name", "arguments"))
 
 Mode = Literal["off", "on", "shadowed"]
 """`shadowed`, in tests: what would be done is compared with what the walk does (`PreparedCalls.watch`)."""
-
-
-class _Word(NamedTuple):
-    """What all who were asked say together."""
-
-    policy: Policy
-    standing: Sequence[Standing]
-    """Of hooks, gates and filters, in order."""
-    facts: Mapping[str, Any]
-    line: Line
-    recorder: Recorder
+Going = Any
+"""A prepared call on its way (`mcp.server.straight.StraightCall`, which stands above: it says what it is to whom)."""
 
 
 class OfClient:
@@ -68,77 +59,49 @@ class OfClient:
 class Prepared:
     """See the module's text."""
 
-    __slots__ = (
-        *(
-            "__weakref__",
-            "_counting",
-            "_ended",
-            "_fit",
-            "_gives_back",
-            "_hear",
-            "_holds",
-            "_is_clear",
-        ),
-        *("_kept", "_most", "_name", "_note", "_odd", "_of", "_takes", "_tell_sent"),
-        *("caller", "clear", "client", "facts", "fits", "kernel", "like", "line", "number"),
-        *("policy", "recorder", "rests"),
-    )
-
-    def __init__(self, kept: PreparedCalls, of: OfClient, call: Call, word: _Word) -> None:
-        """`call` is one of those that it is for."""
-        self._kept, self._of, self._name = kept, ref(of), call.name
-        self.kernel = kept.kernel
-        self.policy, self.line, self.recorder = word.policy, word.line, word.recorder
-        self.caller, self.client = call.caller, call.client
-        self.facts = dict(word.facts)
+    def __init__(
+        self,
+        kept: PreparedCalls,
+        of: OfClient,
+        call: Call,
+        words: list[Standing],
+        line: Any,
+        recorder: Any,
+    ) -> None:
+        """`call` is one of those that it is for, `words` are those of hooks, gates and filters, in order. `line` (`servers.straight_line`) is
+        the way to the server, as it is now, `recorder` (`audit.prepared_trail`) writes the records."""
+        self._of, self._name = ref(of), call.name
+        self.kept, self.kernel, self.policy = kept, kept.kernel, kept.kernel.policy
+        self.caller, self.facts = call.caller, call.facts.copy()
+        self.line, self.recorder = line, recorder
+        said = line.word, *words, recorder.word
         # Of a call only what all of them have: that of one may hold a secret.
         none: dict[str, Any] = {"credential": None, "params": {}, "facts": {}}
         self.like = replace(call, id="", trace_id="", request=b"", size=0, **none)
-        self.number = self._odd = 0
-        said, line = word.standing, word.line
-        self.rests = (
-            *(rest for one in said for rest in one.rests),
-            *line.rests,
-            *word.recorder.rests,
-        )
+        self.number = self.odd = 0
+        self.rests = tuple(rest for one in said for rest in one.rests)
         self.fits = tuple(one.fits for one in said if one.fits is not None)
-        counting = [one for one in said if one.takes is not None]
-        self._takes = tuple(one.takes for one in counting if one.takes is not None)
-        self._gives_back = tuple(one.gives_back or _stays for one in counting)
-        self._counting = bool(self._takes) or kept.compare is not None
-        told = [one.sent for one in said if one.sent is not None]
-        self._tell_sent = each_of(told) if told else None
-        self.clear = (line.is_plain, *(one.clear for one in said if one.clear is not None))
-        self._most = min((line.most, *(one.most for one in said)))
-        notes = [one.notes for one in said if one.notes is not None]
-        self._note = each_of(notes) if notes else None
+        self.clear = tuple(one.clear for one in said if one.clear is not None)
+        self.notes = tuple(one.notes for one in said if one.notes is not None)
+        self._most = min(one.most for one in said)
+        self._counts = tuple(one.counts for one in said if one.counts is not None)
+        self._counting = bool(self._counts) or kept.compare is not None
+        self._sent = tuple(one.sent for one in said if one.sent is not None)
         short = dict(kept.answered)
-        self._hear = each_of([short[one](call) for one in kept.ended if one in short])
+        self._hear = tuple(short[one](call) for one in kept.ended if one in short)
         self._ended = tuple(one for one in kept.ended if one not in short)
-
         self.compose()
 
     def compose(self) -> None:
-        """Make one question each of all `rests`, of what is asked of a call (`fits`), and of its result (`clear`)."""
-        self._holds, self._fit = holding(self.rests), all_of(self.fits)
-        self._is_clear = all_of(self.clear)
-
-    def holds(self) -> bool:
-        """Whether everything is what it was."""
-        return self._holds()
-
-    def is_plain(self, raw: bytes) -> bool:
-        """Whether this result travels back as it is."""
-        return len(raw) <= self._most and self._is_clear(raw)
+        """Make one question each of all `rests`, of them with what is asked of a call (`fits`), and of its result (`clear`)."""
+        self.holds, self._passes = holding(self.rests), holding(self.rests, self.fits)
+        self.is_plain = holding((), self.clear, self._most)
 
     def begin(self, going: Going) -> bool:
         """Send a call; False where it has to take the walk, and then nothing was done."""
-        kept, call = self._kept, going.call
-        if not self._holds():
-            self.forget()
-            return False
+        kept, call = self.kept, going.call
         try:
-            if not self._fit(call):
+            if not self._passes(call):
                 return False
         except Exception:  # noqa: BLE001 - the walk finds it, and says it
             return False
@@ -152,82 +115,55 @@ class Prepared:
             log.exception("call %s could not be noted and sent at once", call.id)
             sent = going.ident > 0
         if not sent:
-            return self._taken_back(going, noted)
+            if noted:
+                self.recorder.undo(going)
+            return self._not_counted(call, len(self._counts))
         kept.forwarded.add(going)
         kept.served += 1
         self.kernel.in_flight += 1
-        if self._tell_sent is not None:
-            self._told(self._tell_sent, call)
+        if self._sent:
+            self._tell_sent(call)
         return True
 
     def _counted(self, call: Call) -> bool:
         """Whether there is room for a call, which is counted then; none where it is only compared."""
-        compare = self._kept.compare
-        if compare is not None:
+        if (compare := self.kept.compare) is not None:
             compare(self, call)
             return False
-        for counted, takes in enumerate(self._takes):
+        for counted, (takes, _) in enumerate(self._counts):
             if not takes(call):
                 return self._not_counted(call, counted)
         return True
 
-    def _taken_back(self, going: Going, noted: bool) -> bool:
-        if noted:
-            self.recorder.undo(going)
-        return self._not_counted(going.call, len(self._gives_back))
-
-    def _told(self, tell: Callable[[Call], object], call: Call) -> None:
-        try:
-            tell(call)
-        except Exception:  # it was sent, and nobody is to send it again
-            log.exception("that call %s was sent could not be told to all", call.id)
-
     def _not_counted(self, call: Call, counted: int) -> bool:
         """The first so many of those who count have counted it."""
-        for gives_back in self._gives_back[:counted]:
+        for _, gives_back in self._counts[:counted]:
             gives_back(call)
         return False
 
-    def answered(self, going: Going, raw: bytes) -> bool:
-        """The end of a call, handed over to be recorded; `going` is told once that is done, perhaps at once. False where the walk has to go on
-        with the call, and then nothing was done."""
-        call = going.call
+    def _tell_sent(self, call: Call) -> None:
         try:
-            if len(raw) > self._most or not self._is_clear(raw):
-                return False
-            if self._note is not None:
-                self._note(call)
-        except Exception:  # whatever it is, the filter breaks once more, and then its call ends
-            log.exception("whether the answer to call %s is plain cannot be told", call.id)
-            return False
-        if self._odd:
-            self._odd -= 1
-        self.line.over(going)
-        self._kept.forwarded.discard(going)
-        going.answer = Answer(raw)
-        self.recorder.answered(going, call, len(raw))
-        if self._ended or going.spent_s is None:
-            self.tell(call, going.answer, going.spent_s)
-            return True
-        try:
-            self._hear(going.spent_s)
-        except Exception:
-            log.exception("the end of call %s could not be told to all", call.id)
-        return True
+            for tell in self._sent:
+                tell(call)
+        except Exception:  # it was sent, and nobody is to send it again
+            log.exception("that call %s was sent could not be told to all", call.id)
 
-    def tell(self, call: Call, answer: Any, spent_s: float | None) -> None:
-        """Tell all who hear of the ends of calls; None for one that could not be recorded. Whoever breaks at that changes nothing."""
+    def ended(self, going: Going, answer: Outcome, recorded: bool) -> None:
+        """A call leaves whose end is in the trail, or could not be `recorded`: tell all who hear of that. Whoever breaks changes nothing."""
+        self.kernel.in_flight -= 1
         try:
-            if spent_s is not None:
-                self._hear(spent_s)
-            for ended in self._kept.ended if spent_s is None else self._ended:
-                ended(call, answer, spent_s)
+            if recorded:
+                self.recorder.leave(going.slot)
+                for hear in self._hear:
+                    hear(going.spent_s)
+            for ended in self._ended if recorded else self.kept.ended:
+                ended(going.call, answer, going.spent_s if recorded else None)
         except Exception:
-            log.exception("the end of call %s could not be told to all", call.id)
+            log.exception("the end of call %s could not be told to all", going.call.id)
 
     def forget(self, tried: int = 0) -> None:
         """It is for nobody any more; `tried` as many calls are taken to have been walked since."""
-        of, kept = self._of(), self._kept
+        of, kept = self._of(), self.kept
         kept.known.pop(self.number, None)
         if of is not None:
             of.by_name.pop(self._name, None)
@@ -236,25 +172,14 @@ class Prepared:
     def promoted(self, going: Going) -> None:
         """The walk goes on with a call."""
         going.trail, going.rest = self.recorder.trail(going), self.policy.rest(going.came)
-        self._kept.going_on[going.call.id] = going
-        self._odd += 1
-        if self._odd == _ODD:
+        self.kept.going_on[going.call.id] = going
+        self.odd += 1
+        if self.odd == _ODD:
             self.forget(_RESTS)
-
-
-def _stays(call: Call) -> None:
-    """What was counted stays counted."""
 
 
 _Ended = Callable[[Call, Any, float | None], object]
 _Answered = Callable[[Call], Callable[[float], object]]
-
-
-class _Counting(Protocol):
-    in_flight: int
-
-    @property
-    def policy(self) -> Policy: ...
 
 
 class PreparedCalls:
@@ -267,14 +192,10 @@ class PreparedCalls:
     """After how many calls of a kind the next is taken for one of many."""
 
     def __init__(
-        self,
-        kernel: _Counting,
-        forwarded: set[Any],
-        recorder: Callable[[Call], Recorder | None],
-        hooks: Any,
+        self, kernel: Any, forwarded: set[Any], recorder: Callable[[Call], Any], hooks: Any
     ) -> None:
-        """`forwarded` are the kernel's calls that are with their owners, `hooks` its own."""
-        self.forwarded = forwarded
+        """Of a `kernel.Kernel`; `forwarded` are its calls that are with their owners, `hooks` its own."""
+        self.kernel, self.forwarded = kernel, forwarded
         self.ended: Sequence[_Ended] = hooks.ended
         self.answered: Sequence[tuple[_Ended, _Answered]] = hooks.answered
         self.going_on: dict[str, Going] = {}
@@ -285,7 +206,6 @@ class PreparedCalls:
         """How many were put together, and how many calls were sent by them."""
         self.compare: Callable[[Prepared, Call], object] | None = None
         """Where calls are only compared: takes each that would be sent."""
-        self.kernel = kernel
         self._clients: WeakValueDictionary[int, OfClient] = WeakValueDictionary()
         """By their clients' identities."""
         self._recorder = recorder
@@ -296,7 +216,7 @@ class PreparedCalls:
         self._clients[id(client)] = made = OfClient(client)
         return made
 
-    def taken(self, call: Call) -> tuple[Policy, Any] | None:
+    def taken(self, call: Call) -> tuple[Any, Any] | None:
         """The walk takes over a call that it is to go on with: what is left to do with it, and its trail."""
         going = self.going_on.pop(call.id, None)
         if going is None:
@@ -323,41 +243,43 @@ class PreparedCalls:
         of.tried[name] = found = max(before + 1, tried)
         return found
 
-    def offer(self, policy: Policy, call: Call) -> None:
+    def offer(self, policy: Any, call: Call) -> None:
         """A call has passed every gate without a wait."""
         of, name = self._clients.get(id(call.client)), call.name
-        if of is None or policy.way is None or call.door != "http" or self.mode == "off":
+        if of is None or call.door != "http" or self.mode == "off" or len(name) > _NAME_CHARS:
             return
-        if policy is not self.kernel.policy:  # there was a reload since
+        if policy is not self.kernel.policy or policy.way is None:  # there was a reload since
             return
-        if name in of.by_name or len(name) > _NAME_CHARS:
-            return
-        # Of what cannot be prepared this is asked more and more seldom.
-        tried = self.walked(of, name, 1)
-        if tried < self.after or tried & (tried - 1):
-            return
+        known = of.by_name.get(name)
         try:
-            made = self._composed(policy, of, call)
+            if known is None or not known.holds():
+                if known is not None:
+                    known.forget()
+                self._prepare(of, call)
         except Exception:  # the calls take the walk
             log.exception("calls of %s could not be prepared", name)
+
+    def _prepare(self, of: OfClient, call: Call) -> None:
+        # Of what cannot be prepared this is asked more and more seldom.
+        tried = self.walked(of, call.name, 1)
+        if tried < self.after or tried & (tried - 1):
             return
+        made = self._made(of, call)
         if made is not None and made.holds():
             if len(self.known) >= KEPT:
                 next(iter(self.known.values())).forget()
             self.made = made.number = self.made + 1
-            of.by_name[name] = self.known[made.number] = made
+            of.by_name[call.name] = self.known[made.number] = made
 
-    def _composed(self, policy: Policy, of: OfClient, call: Call) -> Prepared | None:
+    def _made(self, of: OfClient, call: Call) -> Prepared | None:
         """What is decided about all calls like this one; None where somebody has to be asked about each."""
-        tool, way = call.tool, policy.way
-        if call.kind != "tool" or tool is None or way is None or not call.params.keys() <= _PLAIN:
+        policy, tool = self.kernel.policy, call.tool
+        if call.kind != "tool" or tool is None or not call.params.keys() <= PLAIN:
             return None
         # Of calls that stand alone the head says, too, what these name.
         if call.session is None and tool.headers:
             return None
-        if any(
-            one is not None for one in (call.deadline, call.requested, call.touches, call.listen)
-        ):
+        if any(one is not None for one in (call.deadline, call.requested, call.touches, call.listen)):  # fmt: skip
             return None
         said: list[Standing] = []
         facts: dict[str, Any] = {}
@@ -368,8 +290,8 @@ class PreparedCalls:
                 return None
             said.append(word)
             facts.update(word.facts)
-        line, recorder = way(call), self._recorder(call)
+        line, recorder = policy.way(call), self._recorder(call)
         # In their order, as they are recorded.
         if line is None or recorder is None or [*facts.items()] != [*call.facts.items()]:
             return None
-        return Prepared(self, of, call, _Word(policy, said, facts, line, recorder))
+        return Prepared(self, of, call, said, line, recorder)

@@ -227,3 +227,35 @@ async def test_questions_about_what_there_is_not_are_not_remembered() -> None:
         assert not access.of_server(AGENT, f"none-{number}")[0]
     assert access.of_server(AGENT, "srv")[0]
     assert len(access._decided) == kept
+
+
+@pytest.mark.parametrize("kind", ["agent", "owner"])
+async def test_what_an_agent_registered_is_open_to_it_and_to_no_namesake(kind: Any) -> None:
+    """A key may be named as a host of this machine is."""
+    creator = Caller("cursor", kind)
+    access = Access(Grants(), Clock(), private={"srv": creator.who})
+    assert await _source(access, a_tool_call(TOOL, caller=creator)) == "owner"
+    assert access.may_see(creator, TOOL)
+    assert access.may_reach(creator, "srv")
+    others = {"agent": "owner", "owner": "agent"}
+    for other in (Caller("cursor", others[kind]), Caller("bob"), Caller("local", "owner")):  # type: ignore[arg-type]
+        assert (await _refusal(access, a_tool_call(TOOL, caller=other))).reason == "access_denied"
+        assert not access.may_see(other, TOOL)
+        assert not access.may_reach(other, "srv")
+    assert await _source(access, a_tool_call(TOOL, caller=OPERATOR)) == "owner"
+
+
+async def test_what_the_table_says_of_a_registered_server_comes_first() -> None:
+    creator = Caller("cursor")
+    denied = Grant("cursor", "srv", None, "deny")
+    access = Access(Grants([denied]), Clock(), private={"srv": creator.who})
+    assert (await _refusal(access, a_tool_call(TOOL, caller=creator))).reason == "access_denied"
+    given = Grant("bob", "srv", None, "allow")
+    access = Access(Grants([given]), Clock(), private={"srv": creator.who})
+    assert await _source(access, a_tool_call(TOOL, caller=Caller("bob"))) == "server_grant"
+
+
+async def test_what_a_nameless_caller_registered_is_no_other_ones() -> None:
+    access = Access(Grants(), Clock(), private={"srv": ANONYMOUS.who})
+    found = await _refusal(access, a_tool_call(TOOL, caller=ANONYMOUS))
+    assert found.reason == "access_denied"

@@ -13,7 +13,7 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
 from gatewright.call import KERNEL, Call, Caller, Refusal, Target, Tool, UserContext, verdict_of
 from gatewright.mcp.wire.permissions import held_permission
-from gatewright.schemas.json_strings import strings
+from gatewright.schemas.json_pointers import strings
 from gatewright.validators import resources
 from tests.gate_parts import AGENT, Mute, a_call, a_tool, a_tool_call
 

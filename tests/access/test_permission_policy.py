@@ -278,7 +278,7 @@ def test_what_nobody_chose_is_never_approved_by_itself(world: World) -> None:
     """A server that an agent registered as plain MCP has no table of its own that would say so."""
     said = world.settings()
     policy = replace(said.permissions, policy="auto_approve")
-    server = replace(said.servers[0], mgp=None, private=True)
+    server = replace(said.servers[0], mgp=None, registered_by=("agent", "ann"))
     world.permitting.adopt(replace(said, permissions=policy, servers=(server,)))
     assert world.declare("camera") == {"camera": "deferred"}
     assert world.permitting.value("files", "shell.execute") is None
@@ -289,7 +289,7 @@ def test_what_was_approved_for_the_program_before_is_asked_again(world: World) -
     world.say("camera", "approved")
     world.say("shell.execute", "denied")
     for now, stands in ((99.0, "approved"), (101.0, "deferred")):
-        server = replace(said.servers[0], private=True, registered_at=now)
+        server = replace(said.servers[0], registered_by=("agent", "ann"), registered_at=now)
         world.permitting.adopt(replace(said, servers=(server,)))
         found = world.declare("camera", "shell.execute")
         assert found == {"camera": stands, "shell.execute": "denied"}

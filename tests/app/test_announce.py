@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gatewright import __version__
 from gatewright.app.announce import Ready, announced
-from gatewright.storage.lock import pid_namespace
+from gatewright.storage.pid_namespace import pid_namespace
 
 
 def test_the_command_line_finds_a_gateway_while_it_runs_and_no_longer(tmp_path: Path) -> None:

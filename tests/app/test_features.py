@@ -13,6 +13,7 @@ from gatewright.kernel import Kernel
 from gatewright.limits.polls import Polls
 from gatewright.servers.administration import Administration
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.turns import GoingOn, Turns
 from tests.feature_parts import ground, settings
 from tests.kernel_parts import Book
 
@@ -48,7 +49,7 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
         gates=pipeline.Gates._fields,
         rights=Rights(),
         counts=Counts(),
-        again=_again,
+        going_on=GoingOn(again=_again, in_line=_again, pressing=Turns().pressing),
     )
     on = ground(tmp_path, "[mcp.protocol.transport]\nport = 0\n")
     features = features_of(FEATURES, on)

@@ -7,13 +7,24 @@ import json
 import os
 import signal
 import stat
+import sys
+import threading
+from collections.abc import Awaitable
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
+from gatewright.app.gateway import Gateway
+from gatewright.call import Answer, Caller
+from gatewright.config import load
+from gatewright.servers.server import Server
+from gatewright.servers.spec import ServerSpec
 from tests.behaviour.gateway import config, running, server
 from tests.behaviour.hosts import RpcError, host
+from tests.servers.rig import SERVERS, FakeBack, alive, make_call, within
+from tests.servers.test_ending import MUTE
 
 ASK = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
@@ -121,3 +132,69 @@ async def test_a_second_gateway_on_one_store_refuses_to_start(tmp_path: Path) ->
         with pytest.raises(AssertionError) as caught, running(tmp_path, config(server("echo"))):
             pass
         assert "another" in str(caught.value)
+
+
+def stop(gateway: Gateway) -> Awaitable[Any]:
+    """An operator's `server stop a`."""
+    method = "gatewright/server/stop"
+    caller = Caller("root", "operator", "key1")
+    call = make_call("method", method, {"server": "a"}, caller=caller)
+    return gateway.administration.methods[method](call, FakeBack())
+
+
+async def test_a_server_that_is_stopped_while_a_restart_of_it_is_judged_stays_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between what an operator said so far and the start of processes, the rules are read beside the loop."""
+    file = tmp_path / "mgp.toml"
+    file.write_text(
+        f'[storage]\npath = "{tmp_path / "state"}"\n[gateway]\nport = 0\nstartup_wait_s = 60\n'
+        f'[[servers]]\nid = "a"\ncommand = "{sys.executable}"\nargs = ["{SERVERS / "living.py"}"]\n'
+    )
+    async with Gateway(load(file)) as gateway:
+        await within(gateway.supervisor.settled())
+        table, go_on = gateway._judges.table, threading.Event()
+
+        def late(settings: Any) -> Any:
+            assert go_on.wait(20)
+            return table(settings)
+
+        monkeypatch.setattr(gateway._judges, "table", late)
+        restarting = asyncio.create_task(gateway.again(("a",)))
+        await asyncio.sleep(0.1)
+        stopped = asyncio.ensure_future(stop(gateway))
+        while not gateway.administration.is_stopped("a"):
+            await asyncio.sleep(0.01)
+        started: list[str] = []
+        made = gateway.supervisor._made
+
+        def seen(spec: ServerSpec, authorizer: Any) -> Server:
+            started.append(spec.problem)
+            return made(spec, authorizer)
+
+        monkeypatch.setattr(gateway.supervisor, "_made", seen)
+        go_on.set()
+        assert isinstance(await within(stopped), Answer)
+        await within(restarting)
+        assert started
+        assert all(started)  # none that would run
+        assert gateway.supervisor.states == {"a": "disconnected"}
+
+
+async def test_a_server_that_is_stopped_as_it_starts_is_waited_for_no_more(tmp_path: Path) -> None:
+    """The ready line and first requests waited all of `startup_wait_s` for it, and each request looked for it ever after."""
+    file = tmp_path / "mgp.toml"
+    args = json.dumps([*MUTE.args])
+    file.write_text(
+        f'[storage]\npath = "{tmp_path / "state"}"\n[gateway]\nport = 0\nstartup_wait_s = 60\n'
+        f'[[servers]]\nid = "a"\ncommand = "{sys.executable}"\nargs = {args}\n'
+    )
+    async with Gateway(load(file)) as gateway:
+        server = gateway.supervisor.fleet.servers["a"]
+        ready = asyncio.ensure_future(gateway.supervisor.settled())
+        async with asyncio.timeout(20):
+            while not server.stderr.lines:
+                await asyncio.sleep(0.01)
+        await within(stop(gateway))
+        assert await within(ready)
+        assert not alive(int(server.stderr.lines[0]))

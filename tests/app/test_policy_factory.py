@@ -16,7 +16,7 @@ from gatewright.access.grants import Grant, Grants
 from gatewright.access.permission_gate import Permission
 from gatewright.app.features import FEATURES, features_of
 from gatewright.app.policy_factory import Made, PolicyFactory, Revoked, Still, sight_of
-from gatewright.call import Back, Call, Caller, Gate, Refusal, Tool, UserContext
+from gatewright.call import SHIPPED, Back, Call, Caller, Gate, Refusal, Target, Tool, UserContext
 from gatewright.call import Who as Who_
 from gatewright.config import Settings
 from gatewright.config.model import Storage
@@ -29,7 +29,9 @@ from gatewright.pins.gate import Definition
 from gatewright.pipeline import Gates
 from gatewright.servers.catalogue import EVERYTHING, Catalogue
 from gatewright.servers.dispatch import Dispatch
+from gatewright.servers.local import LocalServer
 from gatewright.servers.server_set import ServerSet
+from gatewright.servers.spec import ServerSpec
 from gatewright.servers.task_methods import ServerTasks
 from gatewright.servers.task_owners import MadeTasks
 from tests.feature_parts import ground, settings
@@ -133,9 +135,31 @@ async def test_a_call_that_runs_ends_where_its_grant_is_gone_but_not_with_its_se
     grants: tuple[Grant, ...], servers: list[str], goes_on: bool
 ) -> None:
     fleet = ServerSet({}, {}, {}, Catalogue([]))
-    fleet.servers = dict.fromkeys(servers)  # type: ignore[assignment]
+    fleet.owners = dict.fromkeys(servers)  # type: ignore[assignment]
     found = Revoked(access(*grants), fleet).judge(a_tool_call(a_tool()))
     assert (found is None) == goes_on
+
+
+@pytest.mark.parametrize("target", [Target(SHIPPED, "greet"), Target("gone", "t"), None])
+async def test_a_call_that_runs_ends_with_its_caller_wherever_it_runs(
+    target: Target | None,
+) -> None:
+    """In this process, at a server that is gone, or nowhere: the wait for a task of the gateway."""
+    call = replace(a_call(), target=target)
+    gone = Revoked(access(*YES), FLEET, lambda _: Refusal("auth_failed", "")).judge(call)
+    assert (gone and gone.reason) == "auth_failed"
+    assert Revoked(access(*YES), FLEET, lambda call: call.caller).judge(call) is None
+
+
+async def test_a_call_that_runs_in_this_process_ends_where_its_grant_is_gone() -> None:
+    """A tool behind a Groundhog connection, or one that the gateway ships."""
+    shipped = LocalServer(ServerSpec(id=SHIPPED, local=True), {})
+    fleet = ServerSet({}, {}, {SHIPPED: shipped}, Catalogue([]))
+    call = replace(a_tool_call(a_tool()), target=Target(SHIPPED, "greet"))
+    given = Grant(AGENT.id, SHIPPED)
+    assert Revoked(access(given), fleet).judge(call) is None
+    found = Revoked(access(*YES), fleet).judge(call)
+    assert (found and found.reason) == "access_denied"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +175,7 @@ async def test_a_call_that_runs_is_of_whom_the_new_configuration_says(
 ) -> None:
     """Rights that were taken away meanwhile are gone for what runs, too."""
     fleet = ServerSet({}, {}, {}, Catalogue([]))
-    fleet.servers = dict.fromkeys(["srv"])  # type: ignore[assignment]
+    fleet.owners = dict.fromkeys(["srv"])  # type: ignore[assignment]
 
     def who(call: Call) -> Caller | Refusal:
         return Refusal("auth_failed", "") if user is None else replace(AGENT, user=(user,))

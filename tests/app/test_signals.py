@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import textwrap
+
+import pytest
+
+from gatewright.app.signals import before
 
 PROGRAM = textwrap.dedent(
     """
@@ -74,3 +79,30 @@ def test_a_program_that_was_to_outlive_its_terminal_does() -> None:
         assert process.stdout.readline() == "again\n"
         process.terminate()
         assert process.communicate(timeout=DEADLINE_S)[0] == "stopped\n"
+
+
+async def test_what_takes_long_is_given_up_when_we_are_told_to_stop() -> None:
+    stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    given_up = asyncio.Event()
+
+    async def long() -> None:
+        try:
+            await asyncio.sleep(DEADLINE_S)
+        finally:
+            given_up.set()
+
+    asyncio.get_running_loop().call_later(0.01, stop.set_result, None)
+    assert not await before(stop, long())
+    await asyncio.wait_for(given_up.wait(), DEADLINE_S)
+    assert not await before(stop, asyncio.sleep(0))
+
+
+async def test_what_is_done_before_we_are_told_to_stop_says_so_or_fails() -> None:
+    stop: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def fails() -> None:
+        raise OSError("it fails")
+
+    assert await before(stop, asyncio.sleep(0))
+    with pytest.raises(OSError, match="it fails"):
+        await before(stop, fails())

@@ -6,7 +6,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from gatewright.approvals.agreements import KEPT, Agreements
-from gatewright.call import ANONYMOUS
+from gatewright.call import ANONYMOUS, UserContext
 from tests.gate_parts import AGENT, OPERATOR, a_tool, a_tool_call
 
 
@@ -30,6 +30,16 @@ def test_a_yes_holds_for_its_caller_and_tool_until_it_ends() -> None:
     assert not kept.holds(call, tool, 0)
     clock.now += 60
     assert not kept.holds(call, tool, 60)
+
+
+def test_a_yes_to_one_key_of_a_caller_is_none_to_another_with_other_limits() -> None:
+    kept = Agreements(Clock())
+    tool = a_tool("search")
+    kept.add(a_tool_call(tool), tool)
+    less = replace(AGENT, key_id="key2", user=(UserContext(trust="untrusted"),))
+    assert not kept.holds(a_tool_call(tool, caller=less), tool, 60)
+    kept.add(a_tool_call(tool, caller=less), tool)
+    assert kept.holds(a_tool_call(tool, caller=replace(AGENT, key_id="key3")), tool, 60)
 
 
 def test_anonymous_callers_say_yes_for_their_own_session() -> None:

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from gatewright.approvals import endpoint
 from gatewright.approvals.endpoint import ApprovalPage
-from gatewright.approvals.request import Approval, Asked, CannotDecideError, shown
+from gatewright.approvals.request import Approval, Asked, CannotDecideError
+from gatewright.approvals.shown_arguments import shown
 from gatewright.call import Caller, Refusal
 from gatewright.mcp.server.http_request import Connection
 from gatewright.secret_scanning.escape_invisible import is_unseen

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.approvals.request import SHOWN_CHARS, Approval, Asked, CannotDecideError
+from gatewright.approvals.request import Approval, Asked, CannotDecideError
+from gatewright.approvals.shown_arguments import SHOWN_CHARS
 from gatewright.approvals.store import WAITING_EACH, Approvals
 from gatewright.storage.errors import StoreError
 from tests.storage.parts import NO_DATABASE, look, state_in

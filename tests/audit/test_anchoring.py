@@ -117,9 +117,12 @@ async def started(folder: Path) -> tuple[AuditLog, Anchoring]:
     settings = load(folder.parent / "mgp.toml", environ={"HOME": str(folder.parent)})
     database = open_checked_state(folder)
     log = open_trail(settings, database, os.urandom, taken=lambda: 1 << 60)
-    anchoring = await anchoring_of(folder, log, database)
-    database.close()
-    return log, anchoring
+    return log, await anchoring_of(folder, log, database)
+
+
+def watched(folder: Path, log: AuditLog) -> Anchoring:
+    """The same of a record that is open."""
+    return Anchoring(folder, log, state_in(folder))
 
 
 def ended(log: AuditLog, anchoring: Anchoring) -> None:
@@ -132,7 +135,7 @@ def used(folder: Path, names: Iterable[str] = STORES) -> Path:
     """A state folder that a gateway has used: these sections have changed, and the record knows."""
     (folder.parent / "mgp.toml").write_text(f'[storage]\npath = "{folder}"\n')
     log = record(folder)
-    anchoring = Anchoring(folder, log)
+    anchoring = watched(folder, log)
     change(folder, 1, names)
     anchoring.look()
     anchoring._heads.close()
@@ -241,7 +244,7 @@ async def test_a_section_that_is_ahead_of_its_record_is_none_to_refuse(
 def running(state: Path) -> Iterator[tuple[AuditLog, Anchoring]]:
     """A gateway that has the state open."""
     log = record(state)
-    anchoring = Anchoring(state, log)
+    anchoring = watched(state, log)
     database = state_in(state)
     anchoring.look()
     yield log, anchoring
@@ -289,7 +292,7 @@ def test_stores_that_cannot_be_looked_at_are_taken_for_behind(
 
 def test_the_record_keeps_what_it_knows_when_its_beginning_goes(state: Path) -> None:
     log = record(state)
-    anchoring = Anchoring(state, log)
+    anchoring = watched(state, log)
     known = anchors_of(state)
     log._prune({"first": 1, "last": 0, "hash": "0" * 64})
     anchoring.close()
@@ -302,7 +305,7 @@ def test_nothing_is_written_where_nothing_has_happened(tmp_path: Path) -> None:
     state = tmp_path / "state"
     (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{state}"\n')
     log = record(state)
-    anchoring = Anchoring(state, log)
+    anchoring = watched(state, log)
     state_in(state).close()
     anchoring.look()
     anchoring.close()
@@ -325,7 +328,7 @@ def test_a_record_that_is_gone_is_missed_where_anything_of_its_gateway_is_left(
     accept(state, log, "root", wrong)
     log.finish()
     log = record(state)
-    Anchoring(state, log).close()
+    watched(state, log).close()
     log.finish()
 
 
@@ -337,7 +340,7 @@ async def test_a_record_that_lost_its_beginning_vouches_for_no_store(tmp_path: P
     log = AuditLog(
         state, clock=time.time, monotonic=time.monotonic, random=os.urandom, segment_bytes=4_000
     )
-    anchoring = Anchoring(state, log)
+    anchoring = watched(state, log)
     change(state, 1, ["grants"])
     anchoring.close()
     log.finish()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.audit.anchoring import Anchoring, wrong_in
+from gatewright.audit.anchoring import wrong_in
 from gatewright.audit.anchors import STORES, anchors_of, lost_trail
 from gatewright.audit.segments import Head
 from gatewright.audit.trail import AuditLog
@@ -28,6 +28,7 @@ from tests.audit.test_anchoring import (
     started,
     state,
     used,
+    watched,
 )
 from tests.storage.parts import state_in
 
@@ -78,7 +79,7 @@ def test_the_state_knows_no_more_of_the_record_than_is_on_the_disk(
 ) -> None:
     """A power cut takes from the record what was not flushed, and must not look like a record that was put back."""
     log = record(state)
-    anchoring = Anchoring(state, log)
+    anchoring = watched(state, log)
     before = log.synced
     monkeypatch.setattr(log._journal, "synced", before)
     monkeypatch.setattr(log._flusher, "_flush", lambda *_: None)
@@ -98,7 +99,7 @@ def test_the_state_knows_no_more_of_the_record_than_is_on_the_disk(
 
 def test_a_state_that_is_written_just_now_hears_later(state: Path) -> None:
     log = record(state)
-    anchoring = Anchoring(state, log)
+    anchoring = watched(state, log)
     change(state, 7, ["grants"])
     anchoring.look()
     log._journal.sync()

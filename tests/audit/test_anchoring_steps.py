@@ -146,7 +146,6 @@ async def test_changes_that_were_recorded_last_are_not_recorded_again_by_the_nex
     callers.create("ann", by="root")
     assert callers.changes()
     callers.recorded(callers.changes()[-1].number)
-    database.close()
     ended(log, anchoring)
     with closing(state_in(state)) as other:
         assert KeyStore(other, clock=time.time, random=os.urandom).changes() == []
@@ -172,10 +171,20 @@ def test_a_command_takes_no_step_upon_an_older_copy(older: Path) -> None:
         assert {head.steps for name, head in database.heads().items() if name != "tasks"} == {1}
 
 
-def test_a_record_that_cannot_be_read_keeps_no_command_from_ending_a_key(state: Path) -> None:
+@pytest.mark.parametrize(
+    "harm", [NO_DATABASE, b'{"text":"\xff"}\n', b'{"text":' + b"[" * 9000 + b"\n"]
+)
+def test_a_record_that_cannot_be_read_keeps_no_command_from_ending_a_key(
+    state: Path, harm: bytes
+) -> None:
+    """Its rows are none, or a power cut has spoilt a line behind them."""
     from gatewright.cli.state_access import opened  # noqa: PLC0415 - what commands do
 
-    (state / "audit.db").write_bytes(NO_DATABASE)
+    if harm is NO_DATABASE:
+        (state / "audit.db").write_bytes(harm)
+    else:
+        with (state / "audit-000001.jsonl").open("ab") as file:
+            file.write(harm)
     with opened(state) as database:
         callers = KeyStore(database, clock=time.time, random=os.urandom)
         assert callers.revoke(callers.keys()[0].id, by="root").revoked is not None

@@ -146,7 +146,7 @@ async def test_a_call_that_is_cancelled_while_it_waits_for_its_record_has_one(
     kernel = Kernel([], server, [], log)
     tasks = _calls(kernel)
     await server.release()
-    while not log._turn.waiters:
+    while not log._turn.texts:
         await asyncio.sleep(0)
     tasks[3].cancel()
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
@@ -299,7 +299,7 @@ async def test_a_cancellation_is_heard_once_it_is_recorded(
     await until(lambda: server.arrived == 4)
     if ended:
         await server.release(4)
-        while not log._turn.waiters:
+        while not log._turn.texts:
             await asyncio.sleep(0)
     for task in tasks:
         task.cancel()

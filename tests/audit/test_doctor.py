@@ -18,7 +18,7 @@ def test_a_store_behind_the_record_is_a_problem_with_its_fix(tmp_path: Path) -> 
     assert list(check_anchors(tmp_path / "nowhere")) == []
     assert list(check_anchors(tmp_path)) == []
     log = AuditLog(tmp_path, clock=time.time, monotonic=time.monotonic, random=os.urandom)
-    anchoring = Anchoring(tmp_path, log)
+    anchoring = Anchoring(tmp_path, log, state_in(tmp_path))
     with closing(state_in(tmp_path)) as state:
         KeyStore(state, clock=time.time, random=os.urandom).create("ann", by="ops")
     anchoring.close()

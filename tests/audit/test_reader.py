@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -156,8 +157,80 @@ async def test_the_newest_of_a_kind_is_found_also_in_a_journal_whose_rows_are_lo
     _lose_rows(tmp_path)
     reader = AuditReader(tmp_path)
     assert reader.newest("com.example.made") == before
-    assert before is not None
-    assert (before["seq"], reader.newest("com.example.other")) == (3, None)
+    assert {kind: one["seq"] for kind, one in before.items()} == {"com.example.made": 3}
+    assert reader.newest("com.example.other") == {}
     _spoil(tmp_path / "audit-000001.jsonl")
     with pytest.raises(StoreError, match="audit verify"):
         reader.newest("com.example.made")
+
+
+async def test_the_newest_of_several_kinds_are_found_in_rows_and_in_the_journal_beyond_them(
+    tmp_path: Path,
+) -> None:
+    log = a_log(tmp_path)
+    for _ in range(2):
+        log.event("com.example.early")
+        log.event("com.example.both")
+    await log.close()
+    kinds = ("com.example.early", "com.example.both", "com.example.late", "com.example.never")
+    reader = AuditReader(tmp_path)
+    assert _numbers_of(reader.newest(*kinds)) == {"com.example.early": 3, "com.example.both": 4}
+    log = a_log(tmp_path)
+    log.event("com.example.late")
+    log.event("com.example.both")
+    expected = {"com.example.early": 3, "com.example.both": 6, "com.example.late": 5}
+    assert _numbers_of(reader.newest(*kinds)) == expected
+    assert _numbers_of(reader.newest("com.example.late")) == {"com.example.late": 5}
+    await log.close()
+    assert _numbers_of(reader.newest(*kinds)) == expected
+
+
+def test_a_line_beyond_the_rows_that_is_no_record_is_not_passed_over(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    log.event("com.example.made")
+    log.finish()
+    with (tmp_path / "audit-000001.jsonl").open("ab") as file:
+        file.write(b"nothing of this kind\n")
+    with pytest.raises(StoreError, match="audit verify"):
+        AuditReader(tmp_path).newest("com.example.made")
+
+
+def _numbers_of(found: dict[str, dict[str, Any]]) -> dict[str, int]:
+    return {kind: one["seq"] for kind, one in found.items()}
+
+
+SPOILT = {
+    "a byte": b'{"event_type":"%b","seq":1,"text":"\xff"}',
+    "depth": b'{"event_type":"%b","seq":1,"text":' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+    "an end": b'{"event_type":"%b","seq":1,',
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+async def test_a_line_that_a_power_cut_spoilt_is_one_error_whatever_is_wrong_with_it(
+    tmp_path: Path, spoilt: str
+) -> None:
+    """It stands behind what is known to be on the disk."""
+    await fill(tmp_path, 4)
+    with (tmp_path / "audit-000001.jsonl").open("ab") as file:
+        file.write(SPOILT[spoilt] % b"com.example.made" + b"\n")
+    reader = AuditReader(tmp_path)
+    with pytest.raises(StoreError, match="audit verify"):
+        reader.newest("com.example.other")
+    with pytest.raises(StoreError, match="audit verify"):
+        list(reader.query(Query()))
+    _lose_rows(tmp_path)
+    with pytest.raises(StoreError, match="audit verify"):
+        reader.newest("com.example.made")
+
+
+async def test_a_spoilt_line_that_comes_while_somebody_reads_on_is_said_so(tmp_path: Path) -> None:
+    await fill(tmp_path, 4)
+    newest = segment_path(tmp_path, max(segment_numbers(tmp_path)))
+
+    def spoil() -> bool:
+        newest.write_bytes(newest.read_bytes() + SPOILT["a byte"] % b"dev.example.other" + b"\n")
+        return True
+
+    with pytest.raises(StoreError, match="audit verify"):
+        list(AuditReader(tmp_path).tail(follow=spoil))

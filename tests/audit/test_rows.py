@@ -151,12 +151,15 @@ def test_each_question_is_answered_from_its_index(
 
 def test_what_is_shown_also_is_gone_with_the_connection(database: Database, tmp_path: Path) -> None:
     first = open_rows_to_read(tmp_path)
-    Rows(first).show_also([_line(1)], 1)
-    assert _numbers(Rows(first).find(Query())) == [1]
+    rows = Rows(first)
+    assert _numbers(rows.find(Query())) == []
+    rows.show_also([_line(1)], 1)
+    assert _numbers(rows.find(Query())) == [1]
     first.close()
     second = open_rows_to_read(tmp_path)
-    Rows(second).show_also([], 0)
-    assert _numbers(Rows(second).find(Query())) == []
+    rows = Rows(second)
+    rows.show_also([], 0)
+    assert _numbers(rows.find(Query())) == []
     second.close()
 
 

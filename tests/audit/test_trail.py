@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import random
+import threading
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
+from gatewright.audit import journal
 from gatewright.audit.records import INTENT, Actor, Subject
 from gatewright.audit.rows import DATABASE
 from gatewright.audit.segments import read_head, segment_path
@@ -44,6 +48,67 @@ async def test_an_answered_call_is_in_the_journal_when_close_returns(tmp_path: P
     assert run(log, a_call()) is ANSWER
     assert [line.count(b'"trace-1"') for line in journal_lines(tmp_path)] == [1, 1]
     await log.close()
+
+
+async def test_a_close_that_is_cancelled_is_over_when_everything_is_written_down(
+    tmp_path: Path,
+) -> None:
+    """What is closed next is what its thread still uses."""
+    log = a_log(tmp_path)
+    begun, goes_on, ends = asyncio.Event(), threading.Event(), list[int]()
+    loop = asyncio.get_running_loop()
+
+    def slow(_: object) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        assert goes_on.wait(20)
+        ends.append(1)
+
+    log.ended.listen(slow)
+    log.event("dev.gatewright.test")
+    closing = asyncio.create_task(log.close())
+    async with asyncio.timeout(20):
+        await begun.wait()
+        for _ in range(2):
+            closing.cancel()
+            done, _ = await asyncio.wait((closing,), timeout=0.05)
+            assert not done
+        goes_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+    assert ends == [1]
+    log = a_log(tmp_path)  # the folder was given back
+    await log.close()
+
+
+async def test_a_close_that_fails_and_is_cancelled_tells_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = a_log(tmp_path)
+    log.event("dev.gatewright.test")
+    task = asyncio.current_task()
+    assert task is not None
+
+    def fails(_: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    log.ended.listen(lambda _: task.get_loop().call_soon_threadsafe(task.cancel))
+    with monkeypatch.context() as broken:
+        broken.setattr(journal, "_to_disk", fails)
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await log.close()
+    task.uncancel()
+    assert isinstance(cancelled.value.__context__, Unrecorded)
+
+
+def test_an_event_is_recorded_whatever_characters_a_secret_in_it_ends_with(tmp_path: Path) -> None:
+    """A pattern that counts bytes would cut one."""
+    log = a_log(tmp_path)
+    for before in ("", "a", "ab", "abc"):
+        log.event("dev.gatewright.test", details={"said": f"--password {before}{'é€' * 64}"})
+    log.finish()
+    said = [one["details"]["said"] for one in records(tmp_path)]
+    assert all(one.startswith("--password [REDACTED:command-line]") for one in said)
+    assert len(said) == 4
 
 
 @pytest.mark.parametrize("read_only", [False, True])

@@ -30,6 +30,17 @@ class Heard:
         self.problems.append(problem)
 
 
+class Leaves(Heard):
+    """A call that leaves, and what was heard of by then."""
+
+    def __init__(self, told: Sequence[bytes]) -> None:
+        super().__init__()
+        self._told = told
+
+    def leave(self) -> None:
+        self.number = len(self._told)
+
+
 class Writes:
     """Counts what is written, and lets it fail."""
 
@@ -85,6 +96,44 @@ async def test_what_is_handed_over_in_one_turn_is_one_write_in_the_next(
     assert len(writes.sizes) == 1
 
 
+async def test_a_call_leaves_once_all_have_heard_of_what_ended_in_its_turn(
+    journal: Journal, writes: Writes
+) -> None:
+    """And the numbers of all others are right that stand among such."""
+    told: list[bytes] = []
+    turn = TurnWrites(journal, told.extend)
+    waiters, leaving = [Heard(), Heard()], [Leaves(told) for _ in range(3)]
+    turn.add_one(body(0), leaving[0])
+    turn.add([body(1), body(2)], waiters[0])
+    turn.add_one(body(3), leaving[1])
+    turn.add([body(4)], waiters[1])
+    await asyncio.sleep(0)
+    assert (len(writes.sizes), [one.number for one in waiters]) == (1, [3, 5])
+    assert [one.number for one in leaving] == [5, 5, 0]
+    turn.write_one(body(5), leaving[2])
+    assert (len(writes.sizes), leaving[2].number) == (2, 6)
+    large = body(6, details={"text": "x" * TURN_BYTES})
+    turn.add_one(body(7), leaving[0])
+    turn.add_one(large, leaving[1])
+    assert [one.number for one in leaving] == [8, 8, 6]
+    assert len(writes.sizes) == 3
+
+
+async def test_a_call_whose_record_cannot_be_written_is_told_so(
+    journal: Journal, writes: Writes
+) -> None:
+    turn = TurnWrites(journal, _nobody)
+    waiter, leaving = Heard(), [Leaves(()), Leaves(()), Leaves(())]
+    turn.add([body(0)], waiter)
+    for one in leaving[:2]:
+        turn.add_one(body(1), one)
+    writes.failing = OSError(28, "No space left on device")
+    turn.write()
+    turn.write_one(body(2), leaving[2])
+    assert [len(one.problems) for one in (waiter, *leaving)] == [1] * 4
+    assert turn.texts == []
+
+
 async def test_what_is_recorded_at_once_comes_behind_what_waits(
     tmp_path: Path, journal: Journal
 ) -> None:
@@ -133,12 +182,13 @@ async def test_a_write_that_fails_fails_for_everybody_and_writes_nothing(
 async def test_what_interrupts_a_write_fails_for_everybody_too(
     journal: Journal, writes: Writes
 ) -> None:
-    turn, waiter = TurnWrites(journal, _nobody), Heard()
+    turn, waiter, leaving = TurnWrites(journal, _nobody), Heard(), Leaves(())
     turn.add([body(1)], waiter)
+    turn.add_one(body(2), leaving)
     writes.failing = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         turn.write()
-    assert len(waiter.problems) == 1
+    assert [len(one.problems) for one in (waiter, leaving)] == [1, 1]
     assert journal.fault is not None
 
 
@@ -147,6 +197,10 @@ class Broken(Heard):
 
     def written(self, number: int) -> None:
         super().written(number)
+        raise RuntimeError("broken")
+
+    def leave(self) -> None:
+        super().written(1)
         raise RuntimeError("broken")
 
     def failed(self, problem: Unrecorded) -> None:

@@ -1,12 +1,14 @@
 """Every place in the console's templates that shows what others wrote, fed with hostile texts: none becomes markup, hides, or breaks the page.
 
 The places are read out of the templates, so that a new one is in it by itself: it fails until a page is made that shows it (`made_views`).
+With `GATEWRIGHT_HOSTILE_TEXTS=500` every place shows each of the 500 texts, and so does every value that no filter goes over.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -25,23 +27,25 @@ from gatewright.console.rendering import environment
 from gatewright.console.screen import Copies
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.in_process import Inside
+from gatewright.rooms.orchestrator_seat import RULES
 from gatewright.rooms.participants.rules import Rule, RuleBook
 from gatewright.rooms.participants.tool_responder import Tools
 from gatewright.rooms.policy import Identity
-from gatewright.rooms.setup import RULES
-from tests.console.hostile import hostile_texts, look_at
+from tests.console.filled import said_in
+from tests.console.hostile import EVERY_SHAPE, hostile_texts, look_at
 from tests.console.hostile_places import Places
 from tests.console.in_process import Client, Within, within
 from tests.console.made_views import made_views
 from tests.console.running import DEMO, ROOT
 
-TEXTS = [one[:3_000] for one in hostile_texts()]
-"""Long ones are in `test_console_hostile_texts.py`."""
+TEXTS = hostile_texts()
+_VALUE_CHARS = 3_000
+"""Of a value that no filter goes over, at most: what a form gave, which is bounded where it is read."""
 _WHERE = {"agent": "*", "server": "demo", "tool": "echo"}
 _FED = 140
 """Places, at least, that pages of a running gateway show here."""
-_SHAPES = 60
-"""So many texts are all shapes of them, which the others are made of."""
+_ROUNDS = int(os.environ.get("GATEWRIGHT_HOSTILE_TEXTS", "0")) or EVERY_SHAPE
+"""So many texts in every place: all shapes of them, unless all texts are asked for."""
 _OURS = re.compile(r'command\("[^"{}]*"\)')
 """Not fed: a command that stands in the template, in which nobody's text is."""
 _CONFIG = """
@@ -253,8 +257,13 @@ async def test_every_place_that_shows_foreign_text_shows_it_as_text(
         assert sum(count > 0 for count in places.shown.values()) >= _FED
 
 
+def _value(text: str) -> str:
+    """As it is read and kept: nothing that is no Unicode gets so far."""
+    return text[:_VALUE_CHARS].encode("utf-8", "replace").decode()
+
+
 def test_every_place_takes_every_shape_of_text() -> None:
-    """With made up values, of which each text that is not the gateway's own hides something: so a page fails as well that shows it unfiltered."""
+    """With made up values, of which each text that is not the gateway's own is hostile: so a page fails as well that shows it unfiltered."""
     made = environment(lambda: 1.0, lambda name: f"/static/{name}")
     places = Places(made, TEXTS)
     boss = Person("boss", "operator", "url")
@@ -267,10 +276,11 @@ def test_every_place_takes_every_shape_of_text() -> None:
     page |= {"csrf": "c", "session": "s", "since": 0, "now": 1.0, "theme": "", "copies": Copies()}
     page |= {"base": "http://x", "version": "1", "topics": ""}
     wrong, views = set[str](), [*made_views()]
-    for _ in range(_SHAPES):
+    for text in TEXTS[:_ROUNDS]:
         for name, values in views:
-            shown = look_at(made.get_template(name).render({**page, **values}))
+            given = said_in({**page, **values}, _value(text))
+            shown = look_at(made.get_template(name).render(given))
             wrong |= {f"{name}: {one}" for one in shown.wrong}
     assert sorted(wrong) == []
-    few = [place for place, count in places.shown.items() if count < _SHAPES]
+    few = [place for place, count in places.shown.items() if count < _ROUNDS]
     assert [one for one in few if not _OURS.fullmatch(one.partition(": ")[2])] == []

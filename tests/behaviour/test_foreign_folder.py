@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.cli.output import Exit
+from gatewright.cli.errors import Exit
 from tests.behaviour.foreign_folder import DANGERS, Runner, Tripwires, tripwires
 from tests.cli.schemas import commands
 

@@ -15,17 +15,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatewright.call import Answer, CannotAsk, Client, Failure
+from gatewright.call import Answer, Caller, CannotAsk, Client, Failure
 from gatewright.dialects.groundhog import outcomes as groundhog_outcomes
 from gatewright.dialects.groundhog.client_requests import ClientRequests
 from gatewright.mcp.client import http_rules
-from gatewright.mcp.client.answers import params_of, read_reply
+from gatewright.mcp.client.answers import read_reply
 from gatewright.mcp.client.link import ServerFailed
+from gatewright.mcp.client.notification_params import params_of
 from gatewright.mcp.client.server_requests import ServerRequests
-from gatewright.mcp.protocol import eras, ggen, outcomes, retry_hints, task_ids
+from gatewright.mcp.protocol import eras, ggen, input_required, outcomes, retry_hints, task_ids
 from gatewright.mcp.protocol.mcp_client import Failed, Handshake, Hello
 from gatewright.mcp.protocol.mcp_server import Answered
 from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.server_context import Presented
 from gatewright.mcp.wire import foreign_json, jsonrpc
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 from gatewright.mcpx import envelope
@@ -33,10 +35,10 @@ from gatewright.mcpx.payload import examine
 from gatewright.oauth.documents import Unusable, decode_document
 from gatewright.servers.listing import Listing, fetch_section
 from gatewright.servers.openapi.result import result_of
+from gatewright.servers.server_callbacks import Told
 from gatewright.servers.server_catalogue import build_listing
 from gatewright.servers.server_screen import Screen
 from gatewright.servers.spec import ServerSpec
-from gatewright.servers.status import Told
 from gatewright.transport.slices import whole
 from tests.servers.rig import make_call
 
@@ -230,7 +232,7 @@ def spoken(outcome: Any) -> None:
         return
     task_ids.created(outcome.raw, modern=True)
     task_ids.created(outcome.raw, modern=False)
-    eras.read_interim(outcome.raw)
+    input_required.read_interim(outcome.raw)
     eras.to_caller(outcome, "tools/call", Client("2026-07-28"), {})
     ggen.tool_error_of(outcome)
     groundhog_outcomes.said_by_tool(outcome)
@@ -257,8 +259,10 @@ def whole_result(shape: bytes) -> None:
 
 
 def interim(shape: bytes) -> None:
-    with suppress(eras.TooMuchAsked):
-        eras.read_interim(b'{"resultType":"input_required","inputRequests":{"a":' + shape + b"}}")
+    with suppress(input_required.TooMuchAsked):
+        input_required.read_interim(
+            b'{"resultType":"input_required","inputRequests":{"a":' + shape + b"}}"
+        )
 
 
 def batch(shape: bytes) -> None:
@@ -276,7 +280,8 @@ def members_of_a_frame(shape: bytes) -> None:
 def answer_of_a_caller(member: str) -> Callable[[bytes], Awaitable[None]]:
     async def read(shape: bytes) -> None:
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        peer: Any = SimpleNamespace(asks={b"1": waiting})
+        nobody = Presented("http", Caller("", "anonymous"), None)
+        peer: Any = SimpleNamespace(asks={b"1": (waiting, nobody)}, shown=nobody)
         said = b'{"code":1,"message":"m","x":' + shape + b"}"
         ClientSession._answered(peer, Answered(b"1", **{member: said}))
         assert waiting.done()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import copy
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import aiohttp
 import pytest
 
-from tests.behaviour.groundhog_house import DOORS, INVOKE, REGISTER, GroundhogHouse
+from tests.behaviour.groundhog_house import DOORS, INVOKE, REGISTER, GroundhogHouse, houses
 from tests.behaviour.hosts import host
 
 pytestmark = pytest.mark.timeout(180)
@@ -18,6 +19,13 @@ _COUNT = itertools.count(1)
 LITTLE, BIG = 2**25, 2**28
 """The least that may be asked for, and enough for a folder of so many entries."""
 MANY, LONG = 10_000, "é" * 120
+
+
+@pytest.fixture(scope="module")
+def grounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, GroundhogHouse]]:
+    """Gateways of its own: what is registered at them, and made in their folders, stays."""
+    with houses(tmp_path_factory.mktemp("registering")) as found:
+        yield found
 
 
 @pytest.fixture(params=DOORS)
@@ -245,6 +253,36 @@ async def test_a_connection_stands_behind_a_tool_as_long_as_it_lasts(
     async with house.client(door, key) as client:
         gone = await client.refusal("tools/invoke", {"tool_id": name, "parameters": {"who": "x"}})
         assert gone.data["error_code"] in {"not_found", "upstream"}
+
+
+@pytest.mark.parametrize("door", ["main websocket", "websocket", "tcp"])
+async def test_a_connection_that_is_another_callers_now_is_asked_for_nothing_any_more(
+    grounds: dict[str, GroundhogHouse], door: str
+) -> None:
+    """Whoever offered the tool can be revoked, and nobody would end a connection that shows the key of somebody else."""
+    house = grounds[door]
+    name = f"greet_{next(_COUNT)}"
+    request = {
+        "tool_metadata": {"name": name, "version": "1.0.0", "categories": ["greeting"]},
+        "security_profile": {},
+        "schema": {"input": {"type": "object"}, "output": {"type": "object"}},
+        "implementation": "connection",
+    }
+    _, key = house.user()
+    heard: list[Any] = []
+    async with house.operator(door) as provider, house.client(door, key) as client:
+
+        def serves(asked: dict[str, Any]) -> dict[str, Any]:
+            heard.append(asked)
+            return {"data": {"n": len(heard)}}
+
+        provider.serves = serves
+        await provider.request("tools/register", request)
+        assert (await client.invoke(name, {}))["data"] == {"n": 1}
+        await provider.request("session/create", {"token": house.user()[1]})
+        gone = await client.refusal("tools/invoke", {"tool_id": name, "parameters": {}})
+        assert gone.data["error_code"] in {"not_found", "upstream"}
+        assert len(heard) == 1
 
 
 async def test_one_tool_answers_at_every_door_of_the_gateway(

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from gatewright.validators import checks_for, code_source, network, paths, sql_reading
+from gatewright.validators import checks_for, code_source, network, path_forms, paths, sql_reading
 from gatewright.validators.sandbox import Sandbox
-from gatewright.validators.shell_scripts import awk_rule, sed_rule
+from gatewright.validators.shell.sed_awk_scripts import awk_rule, sed_rule
 from gatewright.validators.shell_strict import strict
 from tests.costs import DOUBLED, MEASURABLE_S, cost, grows
 
@@ -85,8 +85,8 @@ WORK: dict[str, tuple[tuple[str, ...], int, Callable[[str], object]]] = {
     "sed": (SCRIPT, 2000, sed_rule),
     "awk": (SCRIPT, 2000, awk_rule),
     "path": (PATH, 4000, lambda text: paths.path_rule(text, "/srv", lambda _: None)),
-    "path readings": (PATH, 4000, paths.readings),
-    "path by form": (PATH, 4000, lambda text: paths.names_path("zz", text)),
+    "path readings": (PATH, 4000, path_forms.readings),
+    "path by form": (PATH, 4000, lambda text: path_forms.names_path("zz", text)),
     "url": (URL, 8000, network.url_rule),
     "url in a text": (URL, 8000, judged("network_restricted", "note")),
     "sql": (SQL, 4000, scanned),

@@ -198,7 +198,7 @@ def test_a_call_that_policy_ends_while_it_runs_is_made_again_by_nobody(
         }[reason]
         with (
             ThreadPoolExecutor(1) as pool,
-            SyncClient(gateway.urls[door], eager(bearer=key, timeout_s=20)) as client,
+            SyncClient(gateway.urls[door], eager(bearer=key, timeout_s=8)) as client,
         ):
             call = begun(pool, client, ledger)
             told(gateway, end)

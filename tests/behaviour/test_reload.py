@@ -10,7 +10,9 @@ import aiohttp
 import pytest
 
 from tests.behaviour.gateway import DEADLINE, Gateway, as_toml, config, running, server
+from tests.behaviour.groundhog_client import connected
 from tests.behaviour.hosts import RpcError, host
+from tests.behaviour.test_names_away import registration
 from tests.behaviour.wires import StdioWire
 from tests.servers.rig import alive
 
@@ -238,6 +240,28 @@ async def test_a_call_with_its_owner_ends_when_its_grant_is_taken_away(tmp_path:
             with pytest.raises(RpcError) as caught:
                 await client.finish(long)
             assert caught.value.data["reason"] == "access_denied"
+
+
+@pytest.mark.parametrize("to", [{"grants": []}, {"gateway": {"anonymous": "deny"}}])
+async def test_a_call_ends_that_runs_at_a_tool_of_the_gateways_own_registry(
+    tmp_path: Path, to: dict[str, Any]
+) -> None:
+    """Its provider is another caller, behind a connection of its own."""
+    door = {"protocol": {"transport": {"type": "websocket", "port": 0}}}
+    grants = {"grants": [{"agent": "*", "server": "gatewright"}]}
+    with running(tmp_path, config(mcp=door, **grants)) as gateway:
+        async with (
+            connected(gateway.urls["groundhog"], gateway.operator_token) as provider,
+            host(gateway, can=OFFER) as client,
+        ):
+            await provider.request("tools/register", registration("forever"))
+            long = await client.start("tools/call", {"name": "forever", "arguments": {}})
+            asked = await asyncio.wait_for(provider.others.get(), DEADLINE)
+            assert asked["method"] == "tools/invoke"
+            gateway.reload(config(mcp=door, **{**grants, **to}))
+            with pytest.raises(RpcError) as caught:
+                await client.finish(long)
+            assert caught.value.data["reason"] in {"access_denied", "auth_required"}
 
 
 async def test_a_host_on_standard_input_hears_of_it_too(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from gatewright.mcpx.envelope import Envelope
 from gatewright.rooms.participants import Participant
+from gatewright.rooms.participants.conduct import Conduct
 from gatewright.rooms.participants.dial import join
-from gatewright.rooms.participants.errors import Conduct
 from gatewright.rooms.participants.participant import Heard
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.rooms.foreign import Guest

@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from tests.behaviour.two_sided_reloading import Reloading
 from tests.behaviour.two_sided_steps import inside, which
-from tests.behaviour.two_sided_tasking import Tasking
 
 _EACH = 100
 _STEPS = int(os.environ.get("GATEWRIGHT_MODEL_STEPS", "5000"))
 _SEED = os.environ.get("GATEWRIGHT_MODEL_SEED", "")
 
 
-class TwoSided(Tasking):
+class TwoSided(Reloading):
     """See the module's text."""
 
     @rule(seconds=st.sampled_from([0.1, 0.1, 0.1, 1.5, 1.5, 1.5, 7.0, 40.0]))

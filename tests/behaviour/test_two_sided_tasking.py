@@ -14,7 +14,14 @@ from tests.behaviour.two_sided_fates import ASKS, ENDS
 from tests.behaviour.two_sided_registering import registers
 from tests.behaviour.two_sided_scene import calls, inside, main_end, played, work_of
 from tests.behaviour.two_sided_servers import End
-from tests.behaviour.two_sided_tasking import answers_a_task, goes_on, listens, shows_again
+from tests.behaviour.two_sided_streaming import streams, tells
+from tests.behaviour.two_sided_tasking import (
+    answers_a_task,
+    goes_on,
+    listens,
+    meddles,
+    shows_again,
+)
 
 MODERN = [("eve", "net"), ("dan", "new"), ("lux", "reg_c"), ("liz", "reg_c")]
 OF_2025 = [("ann", "one"), ("lou", "one"), ("fay", "far")]
@@ -132,5 +139,26 @@ def test_each_stream_of_a_client_hears_of_a_list(tmp_path: Path, who: str) -> No
         house.must_hear_on_each(house.streams(client, "toolsListChanged", what))
         assert len(house.faults) == 2  # nothing came since
         house.faults.clear()
+
+    played(tmp_path, act)
+
+
+@pytest.mark.parametrize(("who", "other"), [("ivy", "ida"), ("ida", "ivy")])
+def test_another_key_of_a_caller_has_none_of_its_tasks_and_ends_none_of_its_calls(
+    tmp_path: Path, who: str, other: str
+) -> None:
+    async def act(house: House) -> None:
+        await task_of(house, other, "one")
+        client = house.clients[who]
+        for verb in ("get", "result", "cancel"):
+            for name in house.clients[other].tasks:
+                client.request(f"tasks/{verb}", {"taskId": name}, frozenset(), may=False)
+        client.request("tasks/list", {}, frozenset({"one"}))
+        asked = streams(house, other, "imp")
+        await house.rest()
+        end, one = next((end, one) for end, one in house.every_work() if one.mark == asked.mark)
+        tells(end, one)
+        await meddles(house, who, other)
+        assert asked in house.clients[other].open.values()
 
     played(tmp_path, act)

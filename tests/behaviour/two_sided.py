@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from gatewright.approvals.feature import ApprovalsFeature
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval
 from gatewright.call import UserContext
+from gatewright.config import Settings
 from gatewright.config.build import build
 from gatewright.config.documents import parse
 from gatewright.mcp.client.connect import Around
@@ -39,6 +40,7 @@ from tests.behaviour.two_sided_facts import (
     KINDS,
     REGISTERING,
     SERVERS,
+    Hosted,
     token_of,
     visible,
 )
@@ -66,7 +68,12 @@ class House(Musts):
         super().__init__(folder)
         self.servers = {name: Server(self, name) for name in SERVERS}
         self.rooms = Rooms(self)
-        self.keys: dict[str, str] = {}
+        self.moved: dict[str, int] = {}
+        """How often another one was put behind the id of each server, of those that were ever read anew."""
+        self.stale: set[str] = set()
+        """The plain URIs that results of servers named in whose place another one is."""
+        self.keys: dict[tuple[str, str], str] = {}
+        """By agent and role."""
         self._reach, self._flusher = vars(upstream)["reach"], vars(stores)["Flusher"]
         self._pause = vars(slices)["_REST_S"]
 
@@ -76,8 +83,9 @@ class House(Musts):
         # By the machine's clock a step takes long where others have the processor; by the house's it takes no time, and needs no pause.
         vars(slices)["_REST_S"] = 0.0
         storage = replace(_SETTINGS.storage, path=self.folder / "state")
-        settings = replace(_SETTINGS, storage=storage)
+        settings = self.settings(replace(_SETTINGS, storage=storage))
         self.gateway = Gateway(settings)
+        self.stale.clear()
         self.links.clear()  # which are not remembered beyond a process, nor are pages
         self.pages.clear()
         await self.gateway.__aenter__()
@@ -89,22 +97,24 @@ class House(Musts):
         self.run += 1
         self.rooms.begin()
         await self.gateway.supervisor.settled()
-        callers = self.gateway.callers
-        for agent in dict.fromkeys(one.agent for one in HOSTS.values()):
-            if agent not in self.keys:
-                user = UserContext(permissions=REGISTERING.get(agent, ()))
-                self.keys[agent] = callers.create(agent, user=user, by="test")[1]
         for name, host in HOSTS.items():
             known = self.clients.get(name)
             if known is None:
                 made = Guest if host.wire == "room" else Client
-                self.clients[name] = made(self, name, self.keys[host.agent])
+                self.clients[name] = made(self, name, self._key(host))
             else:
                 known.connect()
         for where in (("rob", HALL), ("mal", HALL), ("pat", DEN), ("rob", DEN)):
             assert self.rooms.chairs[where].sit(token_of(where[0]))
         await self.rest()
         self.began_anew()
+
+    def _key(self, host: Hosted) -> str:
+        agent, role = key = host.agent, host.role
+        if key not in self.keys:
+            user = UserContext(role=role, permissions=REGISTERING.get(agent, ()))
+            self.keys[key] = self.gateway.callers.create(agent, user=user, by="test")[1]
+        return self.keys[key]
 
     async def shut(self) -> None:
         """Stop the gateway."""
@@ -143,6 +153,35 @@ class House(Musts):
             vars(slices)["_REST_S"] = self._pause
         self.judge_record()
 
+    def settings(self, before: Settings, off: Collection[str] = ()) -> Settings:
+        """The configuration with what stands behind each id by now, and without what is switched `off`."""
+        servers = []
+        for one in before.servers:
+            times = self.moved.get(one.id, 0)
+            moved = replace(one, enabled=one.id not in off)
+            if times and one.url:
+                moved = replace(moved, url=f"http://127.0.0.1:9/mcp?{times}")
+            elif times:
+                moved = replace(moved, command=f"{one.id}-{times}")
+            servers.append(moved)
+        return replace(before, servers=tuple(servers))
+
+    async def reads_anew(self, off: Collection[str] = ()) -> None:
+        """The gateway reads its configuration anew. Whoever sees a server may hear that its lists have changed, and whose names change then."""
+        for client in self.clients.values():
+            for kind in KINDS:
+                client.credit[f"notifications/{kind}/list_changed"] += 4
+        await self._hurried(self.gateway.adopt(self.settings(self.gateway.settings, off)))
+        await self.rest()
+
+    def moves(self, name: str) -> None:
+        """Another one is put behind a server's id: it has no task of the former one, and gave out none of its states and links."""
+        self.moved[name] = self.moved.get(name, 0) + 1
+        server = self.servers[name]
+        server.kept, server.called = {}, f"{name}.{self.moved[name]}"
+        for shown in self.links.values():
+            self.stale |= {uri for uri, whose in shown.items() if name in whose and "://l" in uri}
+
     async def reach(self, spec: ServerSpec, around: Around, capabilities: Any) -> Link:
         """Take the place of `servers.dial`."""
         return await self.servers[spec.id].reach(spec, around, capabilities)
@@ -166,7 +205,7 @@ class House(Musts):
     def current(self, end: End) -> bool:
         """Whether the gateway still takes what a connection says for its server's: one that was registered may be on its way out."""
         name = end.server.name
-        if "registered" not in SERVERS[name]:
+        if "registered" not in SERVERS[name] and name not in self.moved:
             return True
         known = self.gateway.supervisor.fleet.servers.get(name)
         links = [] if known is None else [one.link for one in (known._main, *known._lanes.all())]

@@ -231,6 +231,8 @@ class Calling(Speaking):
         if listed[1]:  # for whoever may see who lists it, and the hostile one lists what it likes
             mine = mine | {listed[0], "evil"}
         mine = seen if len(seen) == 1 else mine  # all goes there that nobody else could have
+        if uri in self.house.stale:  # what named it is there no more, and what has its id did not
+            mine = frozenset()
         whose = frozenset(mine if target is None else {target.server}) & seen
         client = self.house.clients[who]
         client.request("resources/read", {"uri": uri}, whose, may=bool(whose))

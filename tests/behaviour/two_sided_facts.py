@@ -67,13 +67,20 @@ WAITS = "wait"
 
 
 class Hosted(NamedTuple):
-    """One client: as which agent, in which revision, over `pipe` or `http` or in a `room`, in which profile, with MGP or without."""
+    """One client: as which agent, in which revision, over `pipe` or `http` or in a `room`, in which profile, with MGP or without; `role`
+    is what its key says, which changes nothing of what it may, and makes it one with other limits."""
 
     agent: str
     revision: str
     wire: str = "pipe"
     profile: str = ""
     mgp: bool = False
+    role: str = ""
+
+    @property
+    def whose(self) -> tuple[str, str, str]:
+        """What those have in common who may have each other's subscriptions."""
+        return self.agent, self.profile, self.role
 
 
 HOSTS: Mapping[str, Hosted] = {
@@ -87,6 +94,7 @@ HOSTS: Mapping[str, Hosted] = {
     "gus": Hosted("gus", "2025-11-25", mgp=True),
     "hal": Hosted("hal", "2025-11-25", mgp=True),
     "ida": Hosted("ida", "2025-11-25", "http", mgp=True),
+    "ivy": Hosted("ida", "2025-11-25", "http", mgp=True, role="less"),
     "jon": Hosted("jon", MODERN, mgp=True),
     "kim": Hosted("jon", MODERN, "http", mgp=True),
     "lea": Hosted("lea", "2025-11-25", mgp=True),
@@ -249,6 +257,8 @@ class Asked:
         """On which connection of its client."""
         self.parked = False
         """Whether its caller was answered with a question and has not come back: it goes on, whatever its caller does."""
+        self.cut = False
+        """Whether its server was lost sight of while it worked on it: its caller was told that nobody knows what came of it."""
         self.outrun = False
         """Whether the word for which it waited came while it was parked, and it did not run, as one alike did or its server was away: it
         may have ended, and its caller hears of that once it comes back."""

@@ -348,7 +348,7 @@ class Judge(Waits):
             self.fault(f"{name} was asked about a task by another than its owner", said)
         self._served(end, asked)
         state, mark = str(params.get("requestState", "")), params["_meta"][MARK]
-        if state and not state.startswith(f"state-of-{name} {mark} "):
+        if state and not state.startswith(f"state-of-{end.server.called} {mark} "):
             self.fault(f"{name} got a state that it gave for another call", said)
         put = "".join(puts(state)) or self.fates.put(number)
         self._words(end, said, asked.mark, put)

@@ -34,7 +34,8 @@ class Musts(Judge):
 
     def every_given_up(self) -> list[tuple[End, Work]]:
         """The requests that nobody waits for, and that servers have not answered."""
-        return [found for found in self.every_work() if self.asked[found[1].mark].gone]
+        every = ((found, self.asked[found[1].mark]) for found in self.every_work())
+        return [found for found, asked in every if asked.gone or asked.cut]
 
     def every_question(self) -> list[tuple[End, str]]:
         """The questions that servers have put."""

@@ -26,9 +26,8 @@ from tests.behaviour.two_sided_offers import LISTS, hello, listed
 
 __all__ = ["End", "Put", "Server", "Watches", "Work"]
 
-_AT_ONCE = frozenset(
-    {"logging/setLevel", "resources/subscribe", "resources/unsubscribe", "completion/complete"}
-)
+_AT_ONCE = {"logging/setLevel", "completion/complete"}
+_AT_ONCE |= {"resources/subscribe", "resources/unsubscribe"}
 
 
 class Work(NamedTuple):
@@ -74,7 +73,7 @@ class Server:
     """One tool server, with all its connections."""
 
     def __init__(self, house: Watches, name: str) -> None:
-        self.house, self.name = house, name
+        self.house, self.name, self.called = house, name, name
         self.hostile = name == "evil"
         self.modern = SERVERS[name].get("era") == "modern"
         self.ends: list[End] = []
@@ -377,7 +376,7 @@ class _Wire(HttpEndpoint):
 
     async def _post(self, said: Any, on_message: Any, on_open: Any) -> Posted:
         end = self._end
-        if end not in end.server.ends:
+        if not self.reachable:
             raise CannotReach("the server ended", not_sent=True)
         if on_open is not None:
             on_open(200, {"mcp-session-id": "s"})
@@ -386,14 +385,16 @@ class _Wire(HttpEndpoint):
         end.take(said)
         return Posted(202, {}, body=b"")
 
+    @property
+    def reachable(self) -> bool:
+        return self._end in self._end.server.ends
+
     async def listen(self, on_message: Any, last_event_id: str = "") -> Posted:
-        end = self._end
-        if end not in end.server.ends:
+        if not self.reachable:
             raise CannotReach("the server ended", not_sent=True)
-        return await end.held(None, on_message, None)
+        return await self._end.held(None, on_message, None)
 
     async def goodbye(self) -> None:
         self._end.close()
 
-    async def close(self) -> None:
-        self._end.close()
+    close = goodbye

@@ -61,7 +61,7 @@ class Speaking(Hostile):
             ((kind, body),) = form.items()
             said = {kind: {**body, "x": text}}
             if isinstance(body.get("requestState"), str):
-                said[kind]["requestState"] = f"state-of-{server} {one.mark} "
+                said[kind]["requestState"] = f"state-of-{end.server.called} {one.mark} "
         if end.server.modern and "resultType" not in said["result"]:
             said["result"]["resultType"] = "complete"
         end.say(one.ident, id=one.ident, **said)
@@ -107,7 +107,7 @@ class Speaking(Hostile):
         form: dict[str, Any] = {"requestedSchema": {"type": "object", "properties": {}}}
         form = {"message": f"{text} put-{put}", **form}
         wanted = {"q1": {"method": "elicitation/create", "params": {**form, **more}}}
-        state = f"state-of-{end.server.name} {one.mark} put-{put}"
+        state = f"state-of-{end.server.called} {one.mark} put-{put}"
         words = {"inputRequests": wanted, "requestState": state}
         end.say(one.ident, id=one.ident, result={"resultType": "input_required", **words})
 

@@ -64,6 +64,7 @@ class Steps(RuleBasedStateMachine):
     @invariant()
     def nobody_got_what_is_anothers(self) -> None:
         self._judged()
+        self.house.crossed.clear()
 
     def _judged(self) -> None:
         if self.house.faults:  # said at once: what is drawn again may not come to the same

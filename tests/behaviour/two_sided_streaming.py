@@ -132,11 +132,8 @@ async def _subscribed(house: House, who: str, wanted: dict[str, Any]) -> dict[st
 async def takes_up(house: House, who: str, ident: str, since: int) -> None:
     """A client takes up a subscription, which is of another or its own."""
     owners = {each for each, known in house.subscribers if known == ident}
-    host = HOSTS[who]
     granted = await _subscribed(house, who, {"subscription_id": ident, "since": since})
-    mine = any(
-        (HOSTS[one].agent, HOSTS[one].profile) == (host.agent, host.profile) for one in owners
-    )
+    mine = any(HOSTS[one].whose == HOSTS[who].whose for one in owners)
     if "subscription_id" not in granted:
         return
     if not mine:
@@ -152,9 +149,7 @@ async def unsubscribes(house: House, who: str, ident: str) -> None:
     client, host = house.clients[who], HOSTS[who]
     # One that a request to listen made is its caller's, wherever that asks.
     holders = [client] + [
-        one
-        for name, one in house.clients.items()
-        if one.modern and (HOSTS[name].agent, HOSTS[name].profile) == (host.agent, host.profile)
+        one for name, one in house.clients.items() if one.modern and HOSTS[name].whose == host.whose
     ]
     holder = next((one for one in holders if ident in one.subscriptions), None)
     own = None if holder is None else holder.mgp.subscriptions.pop(ident)

@@ -1,5 +1,5 @@
 """Tasks, states and streams of the two-sided model, over longer than one request: tasks ask and end, a state is shown when it is used up or
-torn, and a client of 2026-07-28 listens on several streams.
+torn, a client of 2026-07-28 listens on several streams, and one meddles in the session of another key of its caller.
 """
 
 from __future__ import annotations
@@ -13,16 +13,51 @@ from hypothesis.stateful import rule
 
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_clients import Client
-from tests.behaviour.two_sided_facts import HOSTS, KINDS, MODERN, SERVERS, TAKES_TASKS, visible
+from tests.behaviour.two_sided_facts import (
+    HOSTS,
+    KINDS,
+    MODERN,
+    SERVERS,
+    TAKES_TASKS,
+    Hosted,
+    visible,
+)
 from tests.behaviour.two_sided_fates import ASKS, ENDS
 from tests.behaviour.two_sided_registering import Registering
 from tests.behaviour.two_sided_servers import End
 from tests.behaviour.two_sided_speaking import any_work
 from tests.behaviour.two_sided_steps import callers, inside, where, which
 
-__all__ = ["Tasking", "answers_a_task", "goes_on", "listens", "shows_again"]
+__all__ = ["Tasking", "answers_a_task", "goes_on", "listens", "meddles", "shows_again"]
 
+
+def _differ(one: Hosted, other: Hosted) -> bool:
+    return one[:-1] == other[:-1] and one.role != other.role
+
+
+_KEYS = [(one, other) for one in HOSTS for other in HOSTS if _differ(HOSTS[one], HOSTS[other])]
+"""Clients over HTTP of one caller, with keys of other limits."""
 modern = st.sampled_from([name for name, host in HOSTS.items() if host.revision == MODERN])
+
+
+async def meddles(house: House, who: str, other: str) -> None:
+    """A client gives up, in the session of another key of its caller, all that runs there: it goes on, and what came of it so far is not told."""
+    client, their = house.clients[who], house.clients[other]
+    await house.rest()
+    runs = dict(their.open)
+    mine, client.session = client.session, their.session
+    for ident in runs:
+        client.say(method="notifications/cancelled", params={"requestId": ident})
+    stops = [
+        client.request("mgp/stream/cancel", {"request_id": one}, frozenset(), may=False)
+        for one in runs
+    ]
+    client.session = mine
+    await house.rest()
+    if any(json.loads(one.heard or "{}").get("cancelled") for one in stops):
+        house.fault(f"{who} cancelled by its key what {other} began", stops)
+    if any(their.open.get(ident) is not one for ident, one in runs.items()):
+        house.fault(f"a call of {other} ended as {who} cancelled in its session", list(runs))
 
 
 def _there(house: House, number: int) -> bool:
@@ -139,6 +174,16 @@ class Tasking(Registering):
         self, who: str, number: int, torn: bool
     ) -> Coroutine[Any, Any, None]:
         return shows_again(self.house, who, number, torn=torn)
+
+    @where(lambda house: any(house.clients[one].open for _, one in _KEYS))
+    @rule(pair=st.sampled_from(_KEYS))
+    @inside
+    def a_client_meddles_in_a_session_of_its_caller(
+        self, pair: tuple[str, str]
+    ) -> Coroutine[Any, Any, None] | None:
+        clients = [self.house.clients[one] for one in pair]
+        there = all(one.session for one in clients) and clients[1].open
+        return meddles(self.house, *pair) if there else None
 
     @rule(who=modern, kinds=st.sets(st.sampled_from(KINDS), min_size=1))
     @inside

@@ -73,7 +73,7 @@ class Waits(Told):
         raise NotImplementedError
 
     def late(self, asked: Asked) -> bool:
-        return self.now() - asked.at >= _PATIENCE_S
+        return asked.cut or self.now() - asked.at >= _PATIENCE_S
 
     def request(self, ident: str) -> Approval | None:
         """A request for approval, as operators see it."""

@@ -38,7 +38,7 @@ async def test_a_prepared_call_enters_far_less(tmp_path: Path) -> None:
 
 def _way() -> list[str]:
     """The files and folders of the picture in ARCHITECTURE.md, from the client to the tool server."""
-    picture = PAGE.partition("## The way of a call")[2].split("```")[1]
+    picture = PAGE.partition("## The path of a call")[2].split("```")[1]
     line = next(one for one in picture.splitlines() if "─▶" in one)
     return [step.strip("─ ").removesuffix(".handle").removesuffix("/…") for step in line.split("▶")]
 

@@ -28,7 +28,8 @@ def test_every_place_where_something_is_led_to_somebody_has_mutants() -> None:
     assert areas >= {"dispatch", "lanes", "notifications", "sessions", "sendable"}
     assert areas >= {"approvals", "gathering", "callbacks", "events", "streams"}
     assert areas >= {"registered", "stopped", "held"}
-    assert len(MUTANTS) == len(set(MUTANTS)) >= 290
+    assert areas >= {"away", "origins", "providers", "revoked", "rights"}
+    assert len(MUTANTS) == len(set(MUTANTS)) >= 330
 
 
 def test_siblings_are_made_of_every_comparison_that_says_whom_something_is_about() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gatewright.cli.output import Exit
+from gatewright.cli.errors import Exit
 from tests import fork_server
 from tests.cli.endpoints import running_endpoint
 from tests.cli.gateways import DEMO, serving

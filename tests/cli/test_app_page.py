@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gatewright.cli.output import Exit
+from gatewright.cli.errors import Exit
 from tests import forked_path
 from tests.cli.gateways import EXAMPLES, serving
 from tests.cli.schemas import commands

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.cli.output import Exit
+from gatewright.cli.errors import Exit
 from tests.cli.shell import Shell
 
 SERVER = '[[servers]]\nid = "a"\ncommand = "true"\nenv = { LD_PRELOAD = "x.so" }\n'

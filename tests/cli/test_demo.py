@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.cli import demo
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from tests.behaviour.test_hints import at_a_terminal
 from tests.cli.shell import DEADLINE_S, Shell
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gatewright.cli.doctor import _each, examined
+from gatewright.cli.errors import CliError
 from gatewright.cli.finding import Finding
-from gatewright.cli.output import CliError
 from tests.cli.gateways import DEMO, serving
 from tests.cli.shell import Done, Shell
 from tests.servers.rig import SERVERS

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gatewright.cli.errors import CliError
 from gatewright.cli.gateway_client import ask, ask_all, from_error, unwrapped
-from gatewright.cli.output import CliError
 from gatewright.cli.running import Endpoint as Where
 from gatewright.mcp.wire.codes import REASONS, recovery
 from gatewright.mcp.wire.headers_and_meta import ERROR_ORIGIN

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.operators import local_user, operator
-from gatewright.cli.output import CliError, Exit
 from gatewright.identity.keys import KeyStore
 from tests.storage.parts import state_in
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.cli import output
+from gatewright.cli.errors import CliError
 from gatewright.cli.output import (
-    CliError,
     is_terminal,
     note,
     print_document,

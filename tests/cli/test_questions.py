@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gatewright.cli import questions
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from tests.cli.endpoints import Endpoint
 from tests.cli.shell import Shell

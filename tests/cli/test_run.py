@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.cli.run import server_of
 from tests import fork_server
 from tests.cli.gateways import EXAMPLES, Served, serving

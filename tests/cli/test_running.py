@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.cli.running import (
     Endpoint,
     endpoint,
@@ -21,7 +21,7 @@ from gatewright.cli.running import (
 from gatewright.config import SettingsError, state_directory
 from gatewright.config.documents import MAX_BYTES
 from gatewright.config.trust import NotAccepted
-from gatewright.storage.lock import pid_namespace
+from gatewright.storage.pid_namespace import pid_namespace
 from tests.accepting import accept_file
 from tests.cli.gateways import serving
 from tests.cli.shell import Shell

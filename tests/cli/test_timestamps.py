@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.cli.timestamps import ago, ahead
 from gatewright.timestamps import as_recorded, as_shown
 

@@ -10,6 +10,7 @@ import pytest
 
 from gatewright.config import FileSource, SettingsError
 from gatewright.config.sealed_file import SealedFile
+from gatewright.config.source import named_files
 from gatewright.config.trust import place_of, trust_of
 from tests.accepting import accept_file, allow_secret
 
@@ -296,3 +297,14 @@ def test_a_flaw_in_a_projects_file_that_was_not_read_before_leaves_it_out(tmp_pa
     assert [one.id for one in settings.servers] == ["u2"]
     (warning,) = settings.warnings
     assert "does not fit here: it does not count" in str(warning)
+
+
+def test_files_that_any_table_names_are_told_as_long_as_it_can_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "mgp.toml"
+    file.write_text(
+        '[[audit.sinks]]\nname = "a"\ntype = "http"\nurl = "https://a.example/${file:sub/token}"\n'
+    )
+    settings = FileSource(file, environ=home(tmp_path), cwd=tmp_path).load()
+    assert [*named_files(settings)] == [tmp_path / "sub" / "token"]
+    file.unlink()
+    assert [*named_files(settings)] == []

@@ -1,4 +1,5 @@
-"""`filled`: a value of any type that the console's pages show, with every member there: each text in it is one that hides something."""
+"""`filled`: a value of any type that the console's pages show, with every member there: each text in it is one that hides something.
+`said_in`: the same value with another text in its place."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 
-__all__ = ["HIDES", "filled"]
+__all__ = ["HIDES", "filled", "said_in"]
 
 HIDES = "zq0zq\u202e<b zq0zq>"
 """A page on which it stands unmarked shows what somebody else wrote without a filter."""
@@ -43,3 +44,21 @@ def _of(origin: Any, args: tuple[Any, ...]) -> Any:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {HIDES: filled(args[1])}
     raise TypeError(f"nothing is known of {origin}{args}")
+
+
+def said_in(value: Any, text: str) -> Any:
+    """A value with this text wherever it has `HIDES`, names of members included."""
+    if isinstance(value, str):
+        return value.replace(HIDES, text)
+    if isinstance(value, msgspec.Struct):
+        members = msgspec.structs.asdict(value)
+        return msgspec.structs.replace(
+            value, **{name: said_in(one, text) for name, one in members.items()}
+        )
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(said_in(one, text) for one in value))
+    if isinstance(value, Mapping):
+        return {said_in(name, text): said_in(one, text) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return type(value)(said_in(one, text) for one in value)
+    return value

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
 from gatewright.secret_scanning.escape_invisible import is_unseen
 
-__all__ = ["Looked", "hostile_texts", "look_at"]
+__all__ = ["EVERY_SHAPE", "Looked", "hostile_texts", "look_at"]
 
 MARK = "zq"
 _SHAPES = (
@@ -73,8 +74,18 @@ _SHAPES = (
     "<b {m}\n>\n</b\t>",
     "<b/{m}/>",
     "<B\x0c{m}>",
+    "{m} H" + "\u0307\u0323" * 40 + "\u20dd" * 9 + "a",
+    "\u0338\u0489{m}",
+    "\u05d0\u05d1\u05d2 {m} / 1 (2) \u0661\u0662",
+    "\ufdfd\ufdfd\U000102a0\U0001242b {m}",
+    "\N{GRINNING FACE}" * 30 + "{m}\U0001f468\u200d\U0001f469\u200d\U0001f467",
 )
+_LONG_ONES = 3
+EVERY_SHAPE = len(_SHAPES) + _LONG_ONES
+"""So many texts, the first ones, have every shape there is; the others are made of two each."""
 _LONG = 1_000_000
+_PILE = re.compile("[\u0300-\u036f]{4}")
+_TURNING = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]")
 _PARTS = {
     "onclick",
     "onerror",
@@ -91,10 +102,12 @@ _KNOWN = frozenset(
     "html head meta title link body a nav ul li span div form input button main h1 h2 h3 p footer dialog dl dt dd kbd script "
     "section header aside label select option optgroup textarea table thead tbody tfoot tr th td caption colgroup col time details summary em b strong code pre "
     "svg g rect path line circle polyline polygon text tspan title ins del br hr small article ol datalist meter progress output fieldset legend figure figcaption "
-    "i q s u sub sup template canvas abbr samp var mark".split()
+    "i q s u sub sup template canvas abbr samp var mark bdi".split()
 )
 _VOID = frozenset("meta link input br hr col rect path line circle polyline polygon".split())
 _WAYS = ("href", "src", "action", "hx-get", "hx-post", "hx-put", "hx-delete")
+_PLAIN = ("option", "textarea", "title")
+"""Elements that stand by themselves and have text alone."""
 _BETWEEN_KEYS = " \xa0 "
 """What templates write between two keys; no hostile text has it."""
 _SEEN = ("title", "aria-label", "placeholder", "alt", "label", "data-copy", "content")
@@ -111,9 +124,9 @@ def hostile_texts(count: int = 500, seed: int = 11) -> list[str]:
             other = choose.choice(_SHAPES).format(m=mark)
             shape = choose.choice((shape + other, other + shape, shape[: len(shape) // 2] + other))
         found.append(shape if mark in shape else mark + shape)
-    found[7] = f"{MARK}7{MARK}" + "W" * _LONG
-    found[8] = f"{MARK}8{MARK}" + "<b>" * (_LONG // 3)
-    found[9] = f"{MARK}9{MARK}" + "\u202e" * 5_000
+    longs = ("W" * _LONG, "<b>" * (_LONG // 3), "\u202e" * 5_000)
+    for number, long in enumerate(longs, len(_SHAPES)):
+        found[number] = f"{MARK}{number}{MARK}{long}"
     return found
 
 
@@ -181,6 +194,10 @@ class Looked(HTMLParser):
                 self._complain("text in a script")
             return
         self._unseen(data, f"text of {self._open[-1:] or 'nothing'}")
+        if _PILE.search(data) and not {*_PLAIN}.intersection(self._open):
+            self._complain(f"a pile of marks: {data[:60]!r}")
+        if _TURNING.search(data) and not {"bdi", *_PLAIN}.intersection(self._open):
+            self._complain(f"turns what stands beside it: {data[:60]!r}")
 
     def handle_comment(self, data: str) -> None:
         """Nothing of ours writes comments."""

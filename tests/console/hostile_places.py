@@ -12,10 +12,13 @@ from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup
 
 from gatewright import console
+from gatewright.console.whole_texts import MOST_CHARS
 
 __all__ = ["Places"]
 
 _TEMPLATES = Path(console.__file__).parent / "templates"
+_DECIDED_ON = ("whole", "arguments")
+"""Filters that leave nothing out: what they are given is a page of a text at most."""
 _FOREIGN = re.compile(r"\|\s*(line|foreign|arguments|whole)\b")
 Filter = Callable[..., Markup]
 
@@ -44,18 +47,21 @@ class Places:
         def numbered(found: re.Match[str]) -> str:
             place = _named(name, next(numbers), source, found)
             filter_name = f"{found[1]}_{len(self._filters)}"
-            self._filters[filter_name] = self._fed(place, self._filters[found[1]])
+            self._filters[filter_name] = self._fed(place, found[1])
             return f"| {filter_name}"
 
         return _FOREIGN.sub(numbered, source)
 
-    def _fed(self, place: str, real: Filter) -> Filter:
+    def _fed(self, place: str, name: str) -> Filter:
+        real: Filter = self._filters[name]
+        most = MOST_CHARS if name in _DECIDED_ON else None
+
         def fed(said: Any, **how: Any) -> Markup:
             if not isinstance(said, str) or not said:
                 return real(said, **how)  # a number, say
             at = self.shown[place]
             self.shown[place] += 1
-            return real(self._texts[at % len(self._texts)], **how)
+            return real(self._texts[at % len(self._texts)][:most], **how)
 
         return fed
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from gatewright.approvals.request import Approval, is_own
+from gatewright.approvals.request import Approval
+from gatewright.approvals.vote_rules import is_own
 from gatewright.audit.records import Record
 from gatewright.console.access_changes import Effect, Planned, Replayed
 from gatewright.console.access_shapes import AccessChange

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.access.authority import Authority
+from gatewright.access.configured_grants import grants_of
 from gatewright.access.grants import Key
-from gatewright.access.policy import grants_of
 from gatewright.call import Caller, Tool
 from gatewright.console import access_table
 from gatewright.console.access_table import AccessTable, Cell, Order

@@ -34,7 +34,10 @@ def test_all_of_a_call_is_said() -> None:
     assert found is not None
     assert found.call.decision == "approved"
     assert [one.word for one in found.gates] == ["key k1", "", "olga agreed after 0.1 s"]
-    assert found.time == [Share("waited for a person", 60.0), Share("gates, server and way", 40.0)]
+    assert found.time == [
+        Share("waited for a person", 60.0),
+        Share("gates, server and network", 40.0),
+    ]
     assert found.removed == {"api_key": 2, "hidden characters": 3}
     assert found.flow == {"untrusted": "a", "private": "b"}
     assert (found.client, found.door) == ("host 1", "http")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
 from collections.abc import AsyncIterator
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
+from gatewright.console import definition_pages, rendering
 from gatewright.console.definition_pages import pages_of
 from tests.console.hostile import look_at
 from tests.console.in_process import Client, Within, within
@@ -88,3 +91,28 @@ async def test_the_api_takes_the_proof_of_the_last_page(console: Within) -> None
         assert (await ann.api("POST", at, {**said, "whole": proof})).status == 422
     assert (await ann.api("GET", f"{ask}&page=2")).json()["code"] == "not_shown"
     assert (await ann.api("POST", at, {**said, "whole": proof})).json()["standing"] == "pinned"
+
+
+async def test_it_is_gone_through_beside_the_loop(
+    console: Within, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = await console.person("operator", "ann")
+    one = await _held(ann)
+    real, threads = rendering.laid_out, list[int]()
+
+    def laid_out(raw: bytes) -> str:
+        threads.append(threading.get_ident())
+        return real(raw)
+
+    monkeypatch.setattr(definition_pages, "laid_out", laid_out)
+    way = f"?tool={one['tool']}"
+    proven = {"digest": one["digest"], "whole": "0" * 64}
+    for ask in (
+        ann.get(pages_of("words") + way),
+        ann.api("GET", f"/servers/words/pin/text{way}"),
+        ann.api("POST", f"/held-definitions/{one['id']}/accept", proven),
+    ):
+        threads.clear()
+        await ask
+        assert threads
+        assert threading.get_ident() not in threads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from gatewright.console.whole_texts import MOST_CHARS
+from gatewright.mcp.wire import jsonrpc
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.in_process import Inside
 from gatewright.rooms.participants.tool_responder import Tools
@@ -83,3 +85,35 @@ async def test_what_a_page_shows_is_approved_in_the_room(tmp_path: Path) -> None
         assert "U+202E" in room
         nothing = await boss.get("/rooms/proposal?topic=deploys&proposal=none")
         assert nothing.status == 404
+
+
+async def test_what_is_long_is_gone_through_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What may be megabytes was written out and digested on the loop with each look, and every call waited for it."""
+    async with within(tmp_path, "[rooms]\n") as console:
+        boss = await console.person("operator", "boss")
+        one = await _proposed(console, boss, "x" * 200_000)
+        real, threads = jsonrpc.encode, list[int]()
+
+        def encode(value: Any) -> bytes:
+            found = real(value)
+            if len(found) > MOST_CHARS:
+                threads.append(threading.get_ident())
+            return found
+
+        monkeypatch.setattr(jsonrpc, "encode", encode)
+        of = f"topic=deploys&proposal={one['id']}"
+        decision = {"topic": "deploys", "proposal": one["id"], "do": "approve"}
+        unproven = {**decision, "digest": one["digest"]}
+        for ask, status in (
+            (boss.get("/rooms?topic=deploys"), 200),
+            (boss.get("/rooms/part?topic=deploys"), 200),
+            (boss.get(f"/rooms/proposal?{of}"), 200),
+            (boss.api("GET", f"/rooms/proposals/text?{of}"), 200),
+            (boss.api("POST", "/rooms/proposals", unproven), 409),
+        ):
+            threads.clear()
+            assert (await ask).status == status
+            assert threads
+            assert threading.get_ident() not in threads

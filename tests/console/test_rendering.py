@@ -32,7 +32,7 @@ from gatewright.hosts.offered import ImportedServer, ImportPlan
 from tests.costs import lines_run
 
 _TAG = re.compile(r"<[^>]*>")
-OURS = {"span", "div", "pre", "details", "summary", "em"}
+OURS = {"span", "div", "pre", "details", "summary", "em", "bdi"}
 
 
 def tags(html: str) -> set[str]:
@@ -49,6 +49,45 @@ def test_whatever_a_text_says_it_makes_no_markup(text: str) -> None:
 def test_hidden_characters_are_marked_and_line_ends_kept() -> None:
     assert str(foreign("a\u202eb\nc")) == 'a<span class="ctl">U+202E</span>b\nc'
     assert str(line("a\nb")) == 'a<span class="ctl">\\n</span>b'
+
+
+def test_a_letter_carries_few_marks_and_the_others_are_named() -> None:
+    """A pile of them is painted over what stands above and below; languages have two or three."""
+    assert str(line("e\u0323\u0302\u0301n")) == "e\u0323\u0302\u0301n"
+    piled = str(line("e" + "\u0323\u0302" * 20 + "n"))
+    assert piled.startswith('e\u0323\u0302\u0323<span class="ctl">U+0302</span>')
+    assert (piled.count("\u0302"), piled.count("U+0302"), piled[-1]) == (1, 19, "n")
+    assert str(foreign("e" + "\u0301" * 500)).endswith(
+        'e\u0301\u0301\u0301<span class="ctl">U+0301 \u00d7497</span>'
+    )
+    # One that has no letter would strike through what the page itself says before it.
+    assert str(line("\u0338x")) == '<span class="ctl">U+0338</span>x'
+    struck = '<span class="ctl">U+0338 \u00d72</span>b'
+    assert str(foreign("a\n\u0338\u0338b")) == f"a\n{struck}"
+    assert str(line("a \u0338\u0338b")) == f"a {struck}"
+    assert str(line("a\u202e\u0338\u0338b")) == f'a<span class="ctl">U+202E</span>{struck}'
+    far = "x" * 300 + "e" + "\u0301" * 9
+    assert str(whole(far)).endswith('<span class="ctl">U+0301 \u00d76</span>')
+    assert not is_short("e\u0301\u0302" * 9 + "e" + "\u0301\u0302" * 110)
+
+
+def test_text_that_runs_from_right_to_left_turns_nothing_around_it() -> None:
+    """`SERVER / TOOL` of two such names stood there as `TOOL / SERVER`."""
+    assert str(line("\u05d0/1")) == '<bdi dir="ltr"><bdi>\u05d0</bdi>/1</bdi>'
+    assert str(foreign("a \u0661")) == '<bdi dir="ltr">a <bdi>\u0661</bdi></bdi>'
+    assert "<bdi" in str(arguments('{"path": "\u0627/etc"}'))
+    assert "<bdi" not in str(line("d\u00e9j\u00e0 \u8a9e \u0430"))
+
+
+def test_parts_of_a_path_that_run_from_right_to_left_keep_their_order() -> None:
+    """A sign between two of them runs with them (UAX #9, N1): `/AA/BB` stood there as `/BB/AA`, where somebody decides on it."""
+    said = "/srv/\u05d0\u05d1/\u05d2 \u05d3\u05b0.<b>"
+    apart = "/srv/<bdi>\u05d0\u05d1</bdi>/<bdi>\u05d2 \u05d3\u05b0</bdi>.&lt;b&gt;"
+    assert str(whole(said)) == f'<bdi dir="ltr">{apart}</bdi>'
+    assert apart in str(arguments(json.dumps({"path": said})))
+    # What is not seen between two is named, and parts them.
+    named = '<bdi>\u05d0</bdi><span class="ctl">U+202E</span><bdi>\u05d1</bdi>'
+    assert named in str(line("\u05d0\u202e\u05d1"))
 
 
 def test_marks_are_few_however_much_a_text_hides() -> None:

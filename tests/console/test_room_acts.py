@@ -12,8 +12,8 @@ from gatewright.console.operations import ApiError
 from gatewright.console.room_acts import rules_of, stop
 from gatewright.console.room_shapes import RoomStop
 from gatewright.identity.keys import KeyStore
+from gatewright.rooms.orchestrator_seat import RULES
 from gatewright.rooms.participants.rules import Rule, RuleBook
-from gatewright.rooms.setup import RULES
 from tests.storage.parts import state_in
 
 

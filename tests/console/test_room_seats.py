@@ -191,6 +191,39 @@ async def test_an_id_that_comes_again_with_another_proposal_is_not_what_was_look
         assert await code(looked) == "not_shown"
         assert await code(replace(wiped, digest="")) == "not_shown"
         assert await code(wiped) == "room"  # nobody called so is there to ask
+        # The orchestrator may have others by these ids: nobody was shown them here.
+        assert await code(replace(wiped, proposal="other")) == "not_shown"
+        ledger.open("p", "bot", Operation("tools/call", {}), None)
+        assert await code(wiped) == "not_shown"
+
+
+async def test_an_id_that_comes_again_while_it_is_looked_at_is_approved_by_nobody(
+    tmp_path: Path,
+) -> None:
+    """All of a long proposal is gone through beside the loop, on which others propose meanwhile."""
+    async with within(tmp_path, "[rooms]\n") as console:
+        _, seats = _seats(console)
+        seat = seats.join(OPERATOR, "t")
+        await seat.me.welcomed()
+        ledger = seat.me.proposals
+        look, wipe = (
+            Operation("tools/call", {"name": name, "arguments": {"a": "x" * 20_000}})
+            for name in ("look", "wipe")
+        )
+        ledger.open("p", "bot", look, None)
+        ((card,), _) = await seat.proposals("", 1)
+        given = RoomDecision(topic="t", proposal="p", do="approve", digest=card.digest)
+
+        def shown(one: Proposal) -> bool:
+            if one.operation is look:
+                vars(ledger)["_proposals"].clear()
+                ledger.open("p", "bot", wipe, None)
+            return True
+
+        with pytest.raises(ApiError) as caught:
+            await room_acts.decide(seat.me, given, "", shown)
+        assert (caught.value.status, caught.value.code) == (409, "not_shown")
+        assert [one.status for one in ledger] == ["pending"]
 
 
 def test_what_is_to_be_done_is_shown_whole_by_its_name_as_well() -> None:

@@ -25,12 +25,13 @@ from gatewright.call import (
     Outcome,
     Refusal,
     Tool,
+    UserContext,
 )
 from gatewright.dialects.ggen.endpoint import Ggen
 from gatewright.dialects.rest.endpoint import Rest
 from gatewright.kernel import Kernel
-from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
+from gatewright.mcp.protocol.request_state import Sealer
 from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.routes import Routes
@@ -55,6 +56,11 @@ ANN, BOB = Caller("ann"), Caller("bob")
 INFO = {"name": "house", "version": "1"}
 MGP_OFFER = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
 _KEYS = {"key-ann": ANN, "key-ann-2": ANN, "key-bob": BOB, "key-ann-owner": Caller("ann", "owner")}
+_KEYS["key-ann-less"] = Caller("ann", user=(UserContext(trust="untrusted"),))
+_KEYS["token-ann"], _KEYS["token-ann-more"] = (
+    Caller("ann", token=True, user=(UserContext(scopes=scopes),))
+    for scopes in (("read",), ("read", "write"))
+)
 _BOTH = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 Owner = Callable[[Call, Back], Awaitable[Outcome]]

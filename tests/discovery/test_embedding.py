@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from gatewright.config import Discovery, Settings, Storage
 from gatewright.config.embedder import Embedder as Written
-from gatewright.discovery.embedders.embedder import EmbeddingFailed, key_in_clear_text
+from gatewright.discovery.embedders.embedder import EmbeddingFailed
+from gatewright.discovery.embedders.embedder_settings import key_in_clear_text
 from gatewright.discovery.embedders.local_model import LocalModel
 from gatewright.discovery.embedding import Embedding, made
 from gatewright.discovery.index import Entry, ToolIndex
@@ -37,7 +38,7 @@ class Wired:
     """An embedding by a served endpoint."""
 
     def __init__(self, served: Endpoint, folder: Path | None = None, **more: Any) -> None:
-        more = {"batch": 2, "query_timeout_ms": 5000, **more}
+        more = {"batch": 2, "query_timeout_ms": 60000, **more}
         written = Written(type="endpoint", url=served.url, model="m", **more)
         self.settings = Settings(
             storage=Storage(path=folder or Path("/nowhere")), discovery=Discovery(embedder=written)

@@ -5,13 +5,14 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.discovery import fusion
+from gatewright.discovery.embedded_tools import Meanings, Meant
 from gatewright.discovery.fusion import FEATURES, Sight, features, judged
 from gatewright.discovery.index import Entry
 from gatewright.discovery.lexicon import lexicon
-from gatewright.discovery.meanings import Meanings, Meant
 from gatewright.discovery.postings import Postings, Spelling
 from gatewright.discovery.query import analysed, impacts_of, name_terms
-from gatewright.discovery.vectors import VectorStore, table
+from gatewright.discovery.vector_store import VectorStore
+from gatewright.discovery.word_vectors import table
 from gatewright.discovery.words import Words
 from gatewright.transport.slices import whole
 

@@ -5,7 +5,8 @@ import pytest
 
 from gatewright.discovery.interaction import WORDS, Reader, matched, spelled_out
 from gatewright.discovery.postings import Postings
-from gatewright.discovery.vectors import VectorStore, table
+from gatewright.discovery.vector_store import VectorStore
+from gatewright.discovery.word_vectors import table
 from gatewright.discovery.words import Word
 from gatewright.transport.slices import whole
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gatewright.discovery.embedded_tools import digest_of_text
 from gatewright.discovery.kept_vectors import FILE, KeptVectors, load_vectors, store_vectors
-from gatewright.discovery.meanings import digest_of_text
 
 
 def stored(folder: Path, count: int = 40, identity: str = "m") -> tuple[Path, np.ndarray]:

@@ -93,7 +93,7 @@ def asked(shape: str) -> Iterator[tuple[str, dict[str, Any]]]:
 async def test_no_method_holds_the_loop(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Issue 13, point 1. The first search takes up what servers list."""
     tools = {"s": [tool(shape, number) for number in range(TOOLS)]}
-    houses = [House(tools) for _ in range(5)]
+    houses = [House(tools) for _ in range(9)]  # one a try
     house, made = houses[0], 0
 
     async def first() -> None:

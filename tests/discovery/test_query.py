@@ -5,7 +5,7 @@ import pytest
 from gatewright.discovery.index import Entry
 from gatewright.discovery.lexicon import lexicon
 from gatewright.discovery.query import Query, analysed, impacts_of
-from gatewright.discovery.vectors import table
+from gatewright.discovery.word_vectors import table
 from gatewright.discovery.words import Words
 from gatewright.transport.slices import whole
 

@@ -25,6 +25,7 @@ from gatewright.call import (
     Outcome,
     Question,
     Unrecorded,
+    UserContext,
 )
 from gatewright.events.callbacks import OPEN_EACH, CallbackBook
 from gatewright.events.feature import EventsFeature
@@ -180,6 +181,34 @@ async def test_nobody_else_can_answer() -> None:
     assert rule(await house.respond(call, ident, "confirm")) == "callback_over"
     assert rule(await house.respond(others[0], ident, "confirm")) == "callback_unknown"
     assert [what for what, _ in house.record.events] == ["asked", "ended"]
+
+
+async def test_another_key_of_the_caller_with_other_limits_answers_nothing_for_it() -> None:
+    house, back = _House(), _Back()
+    ann = Caller("ann", "agent", "k1")
+    call = replace(a_call(client=MGP, session="s1", caller=ann), credential="a")
+    less = replace(ann, key_id="k2", user=(UserContext(trust="untrusted"),))
+    other = replace(call, caller=less, credential="b")
+    task = await house.asking(call, back, OURS)
+    ident = back.events[0].params["callback_id"]
+    assert rule(await house.respond(other, ident, "confirm")) == "callback_unknown"
+    assert not task.done()
+    successor = replace(call, caller=replace(ann, key_id="k3"), credential="c")
+    assert isinstance(await house.respond(successor, ident, "cancel"), Answer)
+    assert rule(await house.respond(other, ident, "confirm")) == "callback_unknown"
+    assert await task == {"action": "decline"}
+    assert rule(await house.respond(other, ident, "confirm")) == "callback_unknown"
+    assert rule(await house.respond(call, ident, "confirm")) == "callback_answered"
+
+
+async def test_the_record_has_no_id_that_can_be_answered() -> None:
+    """Every key of a caller may hear of it."""
+    house, back, call = _House(), _Back(), a_call(client=MGP)
+    task = await house.asking(call, back)
+    ident = back.events[0].params["callback_id"]
+    assert set(house.record.events[0][1]) == {"call_id", "type", "callback", "by"}
+    assert ident not in repr(house.record.events)
+    task.cancel()
 
 
 async def test_what_ends_with_the_gateway_is_in_its_record() -> None:

@@ -197,6 +197,7 @@ async def test_taking_up_is_as_it_was() -> None:
     ident = made["subscription_id"]
     other = await house.subscribe(subscription_id=ident, channels=["model.*"])
     assert isinstance(other, Failure)
+    assert house.events.every.moved == house.events.server_events.moved
     again = members(await house.subscribe(subscription_id=ident, since=1))
     assert (again["sequence"], again["replayed"], again["missed"]) == (3, 2, 0)
     house.listeners["s1"].heard.clear()

@@ -28,6 +28,8 @@ class _Link:
     def __init__(self, *names: str) -> None:
         self.hello: Any = Hello("2025-11-25", {}, {}, "", Mgp("0.2.0", ("bidirectional",)))
         self.told_on = 1
+        self.sole: str | None = ""
+        self.whose: list[str] = []
         self.ident = ""
         self.names = names
         self.asked: list[tuple[str, dict[str, Any]]] = []
@@ -35,8 +37,12 @@ class _Link:
         self.hears: Any = None
         self.hangs: asyncio.Future[None] | None = None
 
-    async def fetch(self, method: str, params: dict[str, Any], timeout_s: float) -> bytes:
+    def serves(self, party: str) -> None:
+        self.sole = party if self.sole in ("", party) else None
+
+    async def fetch(self, method: str, params: Any, timeout_s: float, whose: str) -> bytes:
         self.asked.append((method, params))
+        self.whose.append(whose)
         if self.hangs is not None:
             await self.hangs
         if not self.names:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import ANONYMOUS, Call, Caller, Client
+from gatewright.call import ANONYMOUS, Call, Caller, Client, UserContext
 from gatewright.events import subscriptions
 from gatewright.events.subscriptions import (
     CALLER_MOST,
@@ -294,3 +294,21 @@ async def test_whose_it_is_and_where_it_is_heard() -> None:
     assert house.all.can_hear(CALL)
     with pytest.raises(ValueError, match="nobody"):
         house.all.begin(replace(CALL, session=None), ("tool.*",), None, 0)
+
+
+async def test_a_key_with_other_limits_neither_ends_a_subscription_nor_takes_it_up() -> None:
+    house = _House()
+    ann = Caller("ann", "agent", "k1")
+    call = replace(CALL, caller=ann, credential="a")
+    less = replace(ann, key_id="k2", user=(UserContext(trust="untrusted"),))
+    other = replace(call, caller=less, credential="b")
+    one = house.begin(call)
+    house.listeners["s1"].caller = less  # who carries the session's stream by now
+    house.tell()
+    for asks, found in ((other, None), (call, one)):
+        assert house.all.of(asks, one.id) is found
+        assert house.all.lost(asks, one.id) is found
+    successor = replace(call, caller=replace(ann, key_id="k3"), credential="c")
+    house.all.take_up(one, successor)
+    assert house.all.of(other, one.id) is None
+    assert house.all.of(successor, one.id) is one

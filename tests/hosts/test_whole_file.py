@@ -1,6 +1,5 @@
 """A host's file is read whole and replaced in one step; its mode, its links and its neighbours stay."""
 
-import errno
 import os
 import stat
 from pathlib import Path
@@ -14,7 +13,6 @@ from gatewright.hosts.whole_file import (
     read_text,
     remove_folders,
     replace_text,
-    write_private,
 )
 
 
@@ -110,29 +108,3 @@ def test_a_failure_leaves_the_file_and_no_draft(
     with pytest.raises(OSError, match="No space"):
         replace_text(file, "new", expected="old", private=True)
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("a.json", "old")]
-
-
-def test_what_is_private_is_read_by_its_owner_alone(tmp_path: Path) -> None:
-    file = tmp_path / "ours" / "record"
-    write_private(file, b"x")
-    write_private(file, b"y")
-    assert file.read_bytes() == b"y"
-    assert [stat.S_IMODE(one.stat().st_mode) for one in (file, file.parent)] == [0o600, 0o700]
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_a_private_file_that_cannot_be_written_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    file = tmp_path / "record"
-    write_private(file, b"before")
-
-    def fails(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "no space left")
-
-    monkeypatch.setattr(os, "fsync", fails) if step == "fsync" else monkeypatch.setattr(
-        Path, "replace", fails
-    )
-    with pytest.raises(OSError, match="no space left"):
-        write_private(file, b"after")
-    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("record", b"before")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,7 @@ KINDS = {
 STEPS = (
     "test",
     "walked",
+    "shadowed",
     "peers",
     "peer-tests",
     "browser",
@@ -46,16 +48,18 @@ STEPS = (
 )
 """What every run does, in this order."""
 _SAYS = """#!/bin/sh
-echo "$0 $*" >>"$CALLS"
-case "$0 $*|" in *"$FAILS"*) echo "1 failed, 2 passed in 1.00s"; exit 1 ;; esac
+said="$0 $*${PREPARED_CALLS:+ $PREPARED_CALLS}"
+echo "$said" >>"$CALLS"
+case "$said|" in *"$FAILS"*) echo "1 failed, 2 passed in 1.00s"; exit 1 ;; esac
 echo "3 passed in 1.00s"
 """
 _FAILS = {
     "": "nothing",
     "test": "make test TESTS=-m",
-    "walked": "make test TESTS=tests/behaviour",
+    "walked": "browser' off|",
+    "shadowed": "browser' shadowed|",
     "peers": "make peers",
-    "peer-tests": "pytest -m peers",
+    "peer-tests": "-m peers --require-peers",
     "browser": "pytest tests/console/browser",
     "check": "check quick",
     "conformance": "make conformance|",
@@ -82,6 +86,7 @@ def _run(folder: Path, fails: str) -> tuple[int, str, list[str]]:
         "CALLS": str(folder / "calls"),
         "FAILS": _FAILS[fails],
     }
+    environment.pop("PREPARED_CALLS", None)
     done = subprocess.run(
         ["bash", str(folder / ".ci" / "run")],
         env=environment,
@@ -100,7 +105,7 @@ def test_a_run_of_ci_goes_through_every_step_and_says_how_pytest_closed(tmp_path
     assert status == 0, said
     begun = [line.split()[1].rstrip(":") for line in said.splitlines() if line.startswith("=== ")]
     assert tuple(dict.fromkeys(one for one in begun if one in STEPS)) == STEPS
-    for name in ("test", "walked", "peer-tests", "browser"):
+    for name in ("test", "walked", "shadowed", "peer-tests", "browser"):
         assert f"{name}: 3 passed in 1.00s" in said
     assert said.splitlines()[-1].startswith("ci: ok")
     for name, words in _FAILS.items():
@@ -126,10 +131,10 @@ def test_tests_of_each_kind_are_among_those_that_ci_runs(kind: str) -> None:
     words = (ROOT / ".ci" / "run").read_text(encoding="utf-8").split()
     text = " ".join(one for one in words if not one.isdigit())  # whatever time each has
     assert (
-        """step test make test TESTS="-m 'not peers and not browser' --require-sandbox --require-traced\""""
+        """step test make test TESTS="-m 'not peers and not browser' --require-sandbox --require-traced --durations=60 """
         in text
     )
-    assert "step peer-tests .venv/bin/python -m pytest -m peers --require-peers" in text
+    assert "-m peers --require-peers) if ! step peer-tests" in text
     files = [str(ROOT / "tests" / one) for one in KINDS[kind]]
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
@@ -142,3 +147,19 @@ def test_tests_of_each_kind_are_among_those_that_ci_runs(kind: str) -> None:
     )
     found = {line.split("::")[0] for line in done.stdout.splitlines() if "::" in line}
     assert found == {f"tests/{one}" for one in KINDS[kind]}
+
+
+def test_every_test_that_talks_to_peers_is_in_a_folder_that_ci_runs_with_them() -> None:
+    """Elsewhere the whole suite would be collected for a few hundred tests."""
+    text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (line,) = (one for one in text.splitlines() if "foreign=(" in one)
+    folders = [ROOT / one for one in line.split() if one.startswith("tests/")]
+    marked = [
+        file
+        for file in (ROOT / "tests").rglob("test_*.py")
+        if re.search(
+            r"^(pytestmark = \[?|@)pytest\.mark\.peers", file.read_text("utf-8"), re.MULTILINE
+        )
+    ]
+    assert len(marked) >= 10
+    assert [file for file in marked if not any(one in file.parents for one in folders)] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -44,6 +45,32 @@ def test_peer_tests_are_left_out_aloud_until_the_peers_are_installed(tmp_path: P
 def test_peer_tests_cannot_be_left_out_when_they_are_required(tmp_path: Path) -> None:
     run = run_of(tmp_path, "@pytest.mark.peers\ndef test_a(): assert False\n", "--require-peers")
     assert run.returncode == 1
+
+
+FIRST = """
+import os, sys
+class First:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "gatewright":
+            print(sys.dont_write_bytecode, "PYTHONDONTWRITEBYTECODE" in os.environ, flush=True)
+            os._exit(0)
+sys.meta_path.insert(0, First())
+import tests.conftest
+"""
+
+
+def test_what_a_run_imports_is_compiled_once_where_the_user_has_python_write_nothing() -> None:
+    """From the first module of the package on, which each process of a run would compile anew."""
+    run = subprocess.run(
+        [sys.executable, "-c", FIRST],
+        cwd=ROOT,
+        env=clean() | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert (run.stdout, run.stderr) == ("False False\n", "")
 
 
 ENDLESS = """

@@ -18,6 +18,7 @@ from tests.kernel_parts import Book, Line
 from tests.test_kernel_again import Slow
 
 BAD = Refusal("auth_failed", "the token is bad")
+ENDED = Refusal("auth_expired", "the token has expired")
 AWAY = Refusal("issuer_unavailable", "the issuer is away")
 ALICE = Caller("corp:alice", token=True)
 
@@ -93,6 +94,21 @@ async def test_a_call_ends_when_its_token_is_good_no_more_and_no_other_does() ->
         assert sorted(world.known.asked) == ["gone", "good"]
         world.owner.go.set()
         assert await _kinds([tasks[0], tasks[2]]) == [Answer, Answer]
+
+
+async def test_a_token_that_comes_to_its_end_while_it_is_looked_at_ends_no_call() -> None:
+    """Its owner cannot show the next one in the middle of a call."""
+    world = World()
+    assert world.known is not None
+    world.heard.add("over")
+    async with world.calls("over", "gone") as tasks:
+        world.known.due |= {"over", "gone"}
+        world.known.refused |= {"over": ENDED, "gone": BAD}
+        for _ in range(2):
+            await world.rechecking.look()
+        world.owner.go.set()
+        assert await _kinds(tasks) == [Answer, Refusal]
+    assert world.known.asked.count("over") >= 1
 
 
 async def test_keys_of_our_own_are_nobody_s_to_ask_about() -> None:

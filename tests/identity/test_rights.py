@@ -108,6 +108,14 @@ def test_the_registry_is_for_operators_and_who_holds_it() -> None:
     assert administers(Caller("ann", user=(_user("AdminWrite"), _user("shell"))), "write")
 
 
+def test_nobody_without_a_name_writes_the_registry() -> None:
+    """What one of them registered would be everybody's."""
+    nobody = Caller("anonymous", "anonymous", user=(_user("AdminWrite"), _user("AdminRead")))
+    assert not administers(nobody, "write")
+    free = Caller("anonymous", "anonymous", user=(_user("AdminRead"),))
+    assert administers(free, "read")
+
+
 def test_a_user_is_described_in_four_fields() -> None:
     """GRH-sec-3"""
     caller = Caller("ann", user=(UserContext("analyst", "community", ("/srv/**",)), UserContext()))

@@ -286,10 +286,15 @@ def test_scopes_give_what_the_configuration_says() -> None:
         "analyst",
         "community",
         (),
-        ("kernel.tools.list", "filesystem.read"),
+        ("filesystem.read", "kernel.tools.list"),
         ("read", "unknown"),
         (("kernel.tool.invoke:*", "call"),),
     )
+    both, reverse = (
+        caller_of(trusted, _claims(scopes=scopes, every=claims.every))
+        for scopes in (("call", "read"), ("read", "call"))
+    )
+    assert both == reverse
     (nothing,) = caller_of(trusted, _claims()).user
     assert nothing.permissions == (NOTHING,)
 

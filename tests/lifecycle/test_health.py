@@ -91,3 +91,34 @@ def test_what_a_server_says_of_itself_is_bounded() -> None:
     long = bounded({"x" * 500: "y" * 5000})
     assert [(len(name), len(value)) for name, value in long.items()] == [(64, 200)]
     assert "\x1b" not in str(bounded({"a\x1b[2J": "b\x1b[2J"}))
+
+
+@pytest.mark.parametrize(("more", "given"), [((), 4.0), (("--mgp", "--deaf"), 2.0)])
+async def test_a_plain_server_has_all_the_time_and_one_that_was_asked_in_mgp_what_is_left(
+    more: tuple[str, ...], given: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(python("living", *more, id="s", face=SPEAKS)) as on:
+        link = on.fleet.servers["s"].link
+        assert link is not None
+        asks, times = link.fetch, list[float]()
+
+        async def fetch(method: str, params: dict[str, Any], timeout_s: float) -> bytes:
+            times.append(timeout_s)
+            return await asks(method, params, timeout_s)
+
+        monkeypatch.setattr(link, "fetch", fetch)
+        assert (await asked(on, "s")).status == "healthy"
+        assert times == [2.0] * (len(more) > 0) + [given]
+
+
+@pytest.mark.parametrize("more", [(), ("--mgp",)])
+async def test_a_server_that_works_on_all_it_may_is_degraded_and_not_asked(
+    more: tuple[str, ...],
+) -> None:
+    """It is not down: what it works on has an end."""
+    async with running(python("living", *more, id="s", in_flight=1, face=SPEAKS)) as on:
+        slow = asyncio.ensure_future(ask(on, "s__slow", {"seconds": 0.5}))
+        await asyncio.sleep(0.1)
+        assert (await asked(on, "s")).status == "degraded"
+        await slow
+        assert (await asked(on, "s")).status == "healthy"

@@ -110,7 +110,7 @@ async def test_where_nothing_is_counted_its_word_is_that_it_says_nothing() -> No
     assert rate.stands(a_call(door="http")) is NOTHING
     counted = rate.stands(a_call(door="ggen"))
     assert counted is not None
-    assert counted.takes is not None
+    assert counted.counts is not None
 
 
 async def test_what_waits_of_one_caller_holds_up_no_prepared_call_of_another() -> None:
@@ -122,8 +122,8 @@ async def test_what_waits_of_one_caller_holds_up_no_prepared_call_of_another() -
         pass
     word = rate.stands(other)
     assert word is not None
-    assert word.takes is not None
+    assert word.counts is not None
     # Each of its own may be a look, until nothing waits any more.
-    assert [word.takes(one) for one in (other, asks)] == [True, False]
+    assert [word.counts[0](one) for one in (other, asks)] == [True, False]
     now[0] = 60.0
-    assert word.takes(asks)
+    assert word.counts[0](asks)

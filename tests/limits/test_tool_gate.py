@@ -93,7 +93,7 @@ async def test_where_nothing_is_counted_its_word_is_that_it_says_nothing() -> No
     assert gate.stands(a_tool_call(a_tool("echo"), door="http")) is NOTHING
     counted = gate.stands(a_tool_call(a_tool("echo"), door="ggen"))
     assert counted is not None
-    assert counted.takes is not None
+    assert counted.counts is not None
 
 
 async def test_what_waits_of_one_caller_holds_up_no_prepared_call_of_another() -> None:
@@ -104,5 +104,5 @@ async def test_what_waits_of_one_caller_holds_up_no_prepared_call_of_another() -
         pass
     word = gate.stands(other)
     assert word is not None
-    assert word.takes is not None
-    assert [word.takes(one) for one in (other, asks)] == [True, False]
+    assert word.counts is not None
+    assert [word.counts[0](one) for one in (other, asks)] == [True, False]

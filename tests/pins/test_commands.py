@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.pins import commands
 from gatewright.pins.store import Pins, Seen
 from tests.cli.shell import Shell

@@ -7,7 +7,8 @@ import pytest
 from gatewright.pins.poisoning import suspicion, without_words
 from gatewright.pins.result_reading import prepare as prepare_results
 from gatewright.pins.signal_matching import Said, findings
-from gatewright.pins.signals import compiled, load
+from gatewright.pins.signal_patterns import compiled
+from gatewright.pins.signals import load
 from tests.costs import DOUBLED, grows
 from tests.pins.corpus import definitions
 

@@ -25,6 +25,7 @@ from gatewright.servers.catalogue import EVERYTHING
 from gatewright.servers.settings_adapters import spec_of
 from gatewright.servers.stopped_servers import word_of
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.turns import GoingOn, Turns
 from gatewright.storage.errors import StoreError
 from gatewright.storage.state import StateDatabase
 from tests.gate_parts import Mute
@@ -46,11 +47,15 @@ class House:
         self.turns = 0
         self.stopped: set[str] = set()
         self.fails: Callable[[], None] = lambda: None
+        self.pressing = Turns()
+        self.lined = 0
         self.registration = Registration(
             self.fleet,
             self.servers,
             settings=lambda: self.whole,
-            again=self.again,
+            going_on=GoingOn(
+                again=self.again, in_line=self.in_line, pressing=self.pressing.pressing
+            ),
             judged=self.judged,
             stopped=self.stopped.__contains__,
             clock=lambda: 7.0,
@@ -69,10 +74,15 @@ class House:
         self.fails()
         whole = self.fleet.extend(self.settings)
         specs = [word_of(spec_of(whole, one), self.stopped) for one in whole.servers]
-        staged = await self.servers.stage(specs, {}, patience_s=10)
+        wanted = self.pressing.wanted
+        staged = await self.servers.stage(specs, {}, patience_s=10, wanted=wanted)
         self.servers.switch(self.servers.fleet_of(staged, {}, EVERYTHING), [])
         self.whole = whole
         self.fleet.adopt(whole)
+
+    async def in_line(self) -> None:
+        self.lined += 1
+        await self.again()
 
     async def register(self, caller: Caller = OPERATOR, **more: Any) -> Outcome:
         asked = {
@@ -234,6 +244,28 @@ async def test_of_agents_so_many_wait_for_each_other_and_operators_are_not_kept_
         assert all(getattr(each, "retry_after_ms", None) for each, _ in busy)
 
 
+async def test_an_operator_waits_for_no_server_that_an_agent_registers(tmp_path: Path) -> None:
+    """It may never say hello. Who registered it is told that it is connecting."""
+    agent = Caller("ann", user=(UserContext(permissions=("kernel.registry.write",)),))
+    async with house(tmp_path, '[registration]\ncommands = ["python3"]\n') as one:
+        assert isinstance(await one.register(id="dynamic.y"), Answer)
+        assert one.lined == 0
+        hung = asyncio.create_task(
+            one.register(agent, args=["-c", "import sys; sys.stdin.read()"], code=None)
+        )
+        next_one = asyncio.create_task(one.register(agent, id="no id"))
+        async with asyncio.timeout(10):
+            while not one.lined:
+                await asyncio.sleep(0.01)
+        began = time.monotonic()
+        assert isinstance(await one.deregister(id="dynamic.y"), Answer)
+        assert time.monotonic() - began < 5
+        made = await hung
+        assert isinstance(made, Answer), made
+        assert json.loads(made.raw)["status"] == "connecting"
+        await next_one
+
+
 async def test_who_may_not_and_who_did_not_negotiate_are_refused(tmp_path: Path) -> None:
     async with house(tmp_path) as one:
         refused = await one.register(AGENT)
@@ -292,7 +324,7 @@ def test_profiles_of_one_server_keep_its_names(tmp_path: Path) -> None:
     whole = fleet.extend(said)
     assert [one.id for one in whole.servers] == ["files", "dynamic.x"]
     assert whole.profiles["p"].servers == ("files",)
-    assert [(grant.agent, grant.server) for grant in whole.grants] == [("ann", "dynamic.x")]
+    assert [one.registered_by for one in whole.servers] == [None, ("agent", "ann")]
     alone = settings(tmp_path, "[gateway]\nunprefixed = true\n" + text)
     assert fleet.extend(alone) is alone
     fleet.present["no id"] = registered(id="no id")

@@ -9,7 +9,6 @@ import pytest
 
 from gatewright.registration.registered import (
     Unusable,
-    grants_of,
     runs_script,
     server_of,
 )
@@ -51,12 +50,13 @@ def test_an_operators_standard_server_is_as_in_the_configuration(tmp_path: Path)
     assert (made.command, made.args, made.mgp) == ("node", ("a",), None)
     assert (made.private, made.confinement.level, made.call_timeout_s) == (False, "none", None)
     assert made.cwd == tmp_path
-    assert grants_of(one) == ()
+    assert made.registered_by is None
 
 
-def test_its_creator_alone_is_granted_it() -> None:
-    (grant,) = grants_of(registered())
-    assert (grant.agent, grant.server, grant.tool) == ("ann", "dynamic.x", None)
+def test_whose_it_is_is_said_by_kind_and_name(tmp_path: Path) -> None:
+    """A key may be named as a host of this machine is."""
+    made = server_of(registered(kind="owner", by="cursor"), settings(tmp_path))
+    assert (made.registered_by, made.private) == (("owner", "cursor"), True)
 
 
 def test_a_problem_keeps_it_down(tmp_path: Path) -> None:

@@ -48,11 +48,13 @@ def test_the_oldest_ids_without_a_server_are_forgotten(tmp_path: Path) -> None:
 
 
 def test_nobody_has_the_id_of_another_forgotten_by_using_up_new_ones(tmp_path: Path) -> None:
-    kept = KeptServers(state_in(tmp_path), most=3)
+    forgotten: list[str] = []
+    kept = KeptServers(state_in(tmp_path), most=3, forgotten=forgotten.append)
     kept.put("bobs", Kept("agent", "bob"))
     for number in range(9):
         kept.put(f"a{number}", Kept("agent", "ann"))
     assert [*kept.named()] == ["bobs", "a7", "a8"]
+    assert forgotten == [f"a{number}" for number in range(7)]
 
 
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:

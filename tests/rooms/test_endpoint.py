@@ -170,7 +170,8 @@ async def test_thousands_of_keys_are_verified_anew_a_few_in_each_turn() -> None:
     direct: Any = SimpleNamespace(outlet=None)
     places = [
         SimpleNamespace(
-            member=SimpleNamespace(seat=_Chair(direct, f"key-{number}"), is_here=number != 7),
+            member=SimpleNamespace(seat=_Chair(direct), is_here=number != 7),
+            token=f"key-{number}",
             identity=Identity(f"p{number}", FULL),
         )
         for number in range(1000)

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Outcome, Question
+from gatewright.call import (
+    Answer,
+    Back,
+    Call,
+    Caller,
+    CannotAsk,
+    Event,
+    Outcome,
+    Question,
+    UserContext,
+)
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.batches import Batch
 from gatewright.mcpx.envelope import compose
@@ -19,6 +30,7 @@ from tests.rooms.test_gateway_participant import DIG, Stage, stage
 
 AGENT = Identity("ann", FULL, caller=Caller("ann"))
 OPERATOR = Identity("ann", FULL, caller=Caller("ann", "operator"))
+LIMITED = Identity("ann", FULL, caller=Caller("ann", user=(UserContext(trust="untrusted"),)))
 
 
 class Seat:
@@ -56,7 +68,14 @@ async def rest() -> None:
         await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("second", [OPERATOR, AGENT])
+async def until(true: Callable[[], object]) -> None:
+    """What the kernel does takes as long as the machine has it take."""
+    async with asyncio.timeout(30):
+        while not true():
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("second", [OPERATOR, LIMITED, AGENT])
 async def test_what_one_asked_who_is_replaced_is_not_made_a_call_of_the_other(
     second: Identity,
 ) -> None:
@@ -66,7 +85,7 @@ async def test_what_one_asked_who_is_replaced_is_not_made_a_call_of_the_other(
         Seat(scene, AGENT).say(1, "tools/call", DIG)
         other = Seat(scene, second)
         other.say(2, "tools/call", DIG)
-        callers = [Caller("ann")] * 2 if second is AGENT else [OPERATOR.caller]
+        callers = [Caller("ann")] * 2 if second is AGENT else [second.caller]
         for _ in callers:
             await within(scene.house.script.began.get())
         await rest()
@@ -75,9 +94,10 @@ async def test_what_one_asked_who_is_replaced_is_not_made_a_call_of_the_other(
             await asyncio.sleep(0)
 
 
-async def test_neither_answer_nor_question_nor_event_of_a_call_reaches_who_has_the_name_since() -> (
-    None
-):
+@pytest.mark.parametrize("second", [OPERATOR, LIMITED])
+async def test_neither_answer_nor_question_nor_event_of_a_call_reaches_who_has_the_name_since(
+    second: Identity,
+) -> None:
     async with stage() as scene:
         begun, goes, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
         refused: list[str] = []
@@ -104,12 +124,42 @@ async def test_neither_answer_nor_question_nor_event_of_a_call_reaches_who_has_t
         await rest()
         first.say(2, "tools/call", DIG)
         await asyncio.wait_for(begun.wait(), 10)
-        other = Seat(scene, OPERATOR)
+        # It rests, as after much that was said, and has not heard yet that the first one has left.
+        resting = asyncio.get_running_loop().call_later(60, begun.set)
+        scene.kernel.seat._rest = resting
+        other = Seat(scene, second)
         goes.set()
         await asyncio.wait_for(ended.wait(), 10)
         await rest()
         assert other.kinds == []
         assert refused == ["ann is not the one here who called"]
+        resting.cancel()
+
+
+@pytest.mark.parametrize(
+    ("second", "ended"), [(LIMITED, ["dig"]), (OPERATOR, ["dig"]), (AGENT, [])]
+)
+async def test_a_call_ends_when_one_with_other_rights_takes_the_name_of_its_caller(
+    second: Identity, ended: list[str]
+) -> None:
+    """And goes on where somebody with equal ones does, as a client does that connects anew."""
+
+    async def forever(call: Call, back: Back) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with stage() as scene:
+        scene.house.script.does("dig", forever)
+        Seat(scene, AGENT).say(1, "tools/call", DIG)
+        await within(scene.house.script.began.get())
+        other = Seat(scene, second)
+        gone = jsonrpc.notification("notifications/cancelled", {"requestId": 7})
+        other.put(2, "mcp/request:notifications/cancelled", gone)
+        await rest()
+        if ended:
+            await until(lambda: scene.house.script.cancelled)
+        assert scene.house.script.cancelled == ended
+        assert other.kinds == []
 
 
 @pytest.mark.parametrize("ends", ["dig", "dug"])
@@ -131,9 +181,10 @@ async def test_of_two_requests_of_one_id_the_end_of_one_leaves_the_other_within_
             seat.put(envelope, f"mcp/request:tools/call:{name}", body)
             await within(scene.house.script.began.get())
         goes.set()
-        await rest()
+        await until(lambda: f"mcp/response:tools/call:{ends}" in seat.kinds)
         gone = jsonrpc.notification("notifications/cancelled", {"requestId": 7})
         seat.put(3, "mcp/request:notifications/cancelled", gone)
+        await until(lambda: scene.house.script.cancelled)
         await rest()
         assert scene.house.script.cancelled == [{"dig": "dug", "dug": "dig"}[ends]]
 
@@ -152,7 +203,7 @@ async def test_a_cancelled_id_ends_all_requests_that_have_it() -> None:
             await within(scene.house.script.began.get())
         gone = jsonrpc.notification("notifications/cancelled", {"requestId": 7})
         seat.put(3, "mcp/request:notifications/cancelled", gone)
-        await rest()
+        await until(lambda: len(scene.house.script.cancelled) == 2)
         assert sorted(scene.house.script.cancelled) == ["dig", "dug"]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.call import Caller, UserContext
 from gatewright.mcpx.batches import Batch
 from gatewright.rooms.hub import Hub, NoPlace, Place
 from gatewright.rooms.policy import Identity, Topic
@@ -222,3 +223,63 @@ def test_closing_ends_every_place() -> None:
     table.hub.close()
     assert ann.closed == [(1001, "the gateway stops")]
     assert table.hub.connections() == []
+
+
+_LIMITED = Caller("ann", key_id="key-1", user=(UserContext(trust="untrusted"),))
+_FREE = Caller("ann", key_id="key-2")
+_ROOT = Caller("ann", "operator", "key-3")
+
+
+@pytest.mark.parametrize(
+    ("former", "later", "takes_over"),
+    [
+        (Identity("ann", FULL, caller=_FREE), Identity("ann", FULL, caller=_FREE), True),
+        (Identity("ann", FULL, caller=_FREE), Identity("ann", FULL, way="jwt"), True),
+        (Identity("ann", FULL, way="configuration"), Identity("ann", FULL, way="jwt"), True),
+        (Identity("ann", FULL), Identity("ann", FULL, mode="directed", expires_at=9.0), True),
+        (Identity("ann", FULL, caller=_LIMITED), Identity("ann", FULL, caller=_FREE), False),
+        (Identity("ann", FULL, way="jwt"), Identity("ann", FULL, caller=_LIMITED), False),
+        (Identity("ann", FULL, caller=_FREE), Identity("ann", FULL, caller=_ROOT), False),
+        (Identity("ann", FULL, way="jwt"), Identity("ann", ("chat",), way="jwt"), False),
+        (Identity("ann", FULL), Identity("ann", FULL, topics=("t",)), False),
+    ],
+)
+def test_who_comes_under_a_name_with_other_rights_is_another_and_the_former_one_leaves(
+    former: Identity, later: Identity, takes_over: bool
+) -> None:
+    """Decision 0113: equal rights go on with what was begun, and two tokens of one agent that differ in them are two."""
+    table = Table()
+    _, bob = table.join("bob")
+    first, second = Chair(), Chair()
+    place = table.hub.join(former, "t", first)
+    table.turn()
+    bob.heard.clear()
+    another = table.hub.join(later, "t", second, token="theirs")
+    table.turn()
+    assert (another.member.who == place.member.who) is takes_over
+    assert first.closed == [(1000, "replaced by a newer connection")]
+    told = [one["payload"]["event"] for one in bob.heard]
+    assert told == ([] if takes_over else ["leave", "join"])
+    assert second.kinds == ["system/welcome"]
+    assert ("left", "t", "ann", "replaced") in table.notes.lines
+    assert table.hub.place("t", "ann") is another
+    assert another.token == "theirs"
+    assert table.hub.identity("t", "ann") == later
+
+
+def test_who_is_alone_in_a_topic_and_is_replaced_by_another_does_not_end_it() -> None:
+    table = Table()
+    table.hub.join(Identity("ann", FULL), "t", Chair())
+    room = table.hub.rooms["t"]
+    place = table.hub.join(Identity("ann", ("chat",)), "t", Chair())
+    assert table.hub.rooms["t"] is room
+    place.leave()
+    assert table.hub.rooms == {}
+
+
+def test_who_has_left_and_comes_again_is_another() -> None:
+    table = Table()
+    table.join("bob")
+    place = table.hub.join(Identity("ann", FULL), "t", Chair())
+    place.leave()
+    assert table.hub.join(Identity("ann", FULL), "t", Chair()).member.who != place.member.who

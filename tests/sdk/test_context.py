@@ -8,10 +8,10 @@ from typing import Annotated
 import pytest
 
 from gatewright.sdk import Context, Registry, mcp_tool
-from gatewright.sdk.asking import Running
 from gatewright.sdk.context import context_parameter, is_context, plain_function
 from gatewright.sdk.decorator import tool_from_function
 from gatewright.sdk.errors import ToolError
+from gatewright.sdk.running_call import Running
 from tests.servers.rig import FakeBack
 
 

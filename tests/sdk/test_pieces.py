@@ -10,12 +10,12 @@ import pytest
 
 from gatewright.call import Event, Question
 from gatewright.sdk import Context
-from gatewright.sdk.asking import Running
 from gatewright.sdk.context import CHUNK
 from gatewright.sdk.decorator import mcp_tool
 from gatewright.sdk.errors import TimeoutError
 from gatewright.sdk.pieces import MOST_BYTES
 from gatewright.sdk.registry import Registry
+from gatewright.sdk.running_call import Running
 
 ended: list[str] = []
 

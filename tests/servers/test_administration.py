@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from gatewright.call import Answer, Caller, Failure, Unrecorded
+from gatewright.servers import administration
 from gatewright.servers.administration import Administration
 from gatewright.servers.catalogue import EVERYTHING
 from gatewright.servers.server_life import ServerLife
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.stopped_servers import word_of
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.turns import Turns
 from gatewright.storage.errors import StoreError
-from tests.servers.rig import DEADLINE, FakeBack, ask, dispatch, make_call, python, running, within
+from tests.servers.rig import (
+    DEADLINE,
+    FakeBack,
+    alive,
+    ask,
+    dispatch,
+    make_call,
+    python,
+    running,
+    text,
+    within,
+)
+from tests.servers.test_ending import MUTE
 
 OPERATOR = Caller("root", "operator", "key1")
 
@@ -30,7 +44,10 @@ class Desk:
         self.supervisor = supervisor
         self.specs = specs
         self.recorded: list[tuple[str, ...]] = []
+        self.turns = Turns()
         self.fails = False
+        self.over: tuple[asyncio.Future[None], ...] = ()
+        """Done when no call of any server runs under the configuration before."""
         self.on(set())
 
     def on(self, stopped: set[str]) -> None:
@@ -39,9 +56,11 @@ class Desk:
         self.all = Administration(self.supervisor, self._again, self._acted, stopped)
 
     async def _again(self, anew: Collection[str]) -> None:
-        words = [word_of(spec, self.stopped) for spec in self.specs]
-        staged = await self.supervisor.stage(words, {}, patience_s=DEADLINE, anew=anew)
-        self.supervisor.switch(self.supervisor.fleet_of(staged, {}, EVERYTHING), ())
+        async with self.turns.at_once():
+            words, wanted = [word_of(spec, self.stopped) for spec in self.specs], self.turns.wanted
+            stage = self.supervisor.stage
+            staged = await stage(words, {}, patience_s=2 * DEADLINE, anew=anew, wanted=wanted)
+            self.supervisor.switch(self.supervisor.fleet_of(staged, {}, EVERYTHING), self.over)
 
     def _acted(self, caller: Caller, event: str, server: str, why: str) -> None:
         if self.fails:
@@ -81,6 +100,96 @@ async def test_a_stopped_server_stays_down_until_it_is_started() -> None:
         ]
 
 
+async def until(true: Callable[[], object]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not true():
+            await asyncio.sleep(0.005)
+
+
+async def slow(supervisor: Supervisor, server: str, seconds: float) -> asyncio.Future[Any]:
+    """A call that runs there."""
+    life = supervisor._servers[server].life
+    call = asyncio.ensure_future(ask(supervisor, f"{server}__slow", {"seconds": seconds}))
+    await until(lambda: life.pending)
+    return call
+
+
+async def test_a_server_that_is_stopped_ends_whatever_calls_of_others_run() -> None:
+    """It waited for the calls of all servers, and was started again meanwhile."""
+    async with desk(python("living", id="a"), python("living", id="b")) as found:
+        found.over = (asyncio.get_running_loop().create_future(),)
+        pids = [int(text(await ask(found.supervisor, f"{one}__pid"))) for one in "ab"]
+        other = await slow(found.supervisor, "b", 1.0)
+        assert (await found.ask("stop", server="a"))["status"] == "disconnected"
+        assert [alive(one) for one in pids] == [False, True]
+        assert text(await within(other)) == "done"
+
+
+async def test_what_a_restart_has_left_of_a_server_is_stopped_with_it() -> None:
+    async with desk(python("living", id="a")) as found:
+        found.over = (asyncio.get_running_loop().create_future(),)
+        before = int(text(await ask(found.supervisor, "a__pid")))
+        assert (await found.ask("restart", server="a"))["status"] == "connected"
+        after = int(text(await ask(found.supervisor, "a__pid")))
+        assert (alive(before), alive(after)) == (True, True)
+        assert (await found.ask("stop", server="a"))["status"] == "disconnected"
+        assert (alive(before), alive(after)) == (False, False)
+
+
+async def test_calls_of_a_server_that_is_stopped_have_their_time_and_so_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(administration, "_MOMENT_S", 0.05)
+    async with desk(python("living", id="a", call_s=15.0)) as found:
+        found.over = (asyncio.get_running_loop().create_future(),)
+        pid = int(text(await ask(found.supervisor, "a__pid")))
+        call = await slow(found.supervisor, "a", 0.5)
+        said = await found.ask("stop", server="a")
+        assert said["status"] == "draining"
+        assert said["reason"] == "it takes no more calls; 1 calls run, for 15 s at most"
+        await found._again(())  # a reload meanwhile has it as stopped, and it still drains
+        assert found.supervisor.states["a"] == "disconnected"
+        assert (await found.ask("stop", server="a"))["status"] == "draining"
+        assert alive(pid)
+        assert text(await within(call)) == "done"
+        await until(lambda: not found.all._settling)
+        assert not alive(pid)
+        assert found.supervisor.status()[0].reason.startswith("stopped by")
+        assert (await found.ask("start", server="a"))["status"] == "connected"
+
+
+@pytest.mark.parametrize("verb", ["stop", "drain"])
+async def test_a_server_that_never_says_hello_is_ended_at_once(verb: str) -> None:
+    """Until no call of any server could need it, it was started again and again."""
+    async with running(MUTE, startup_wait_s=0.0) as supervisor:
+        found = Desk(supervisor, MUTE)
+        found.over = (asyncio.get_running_loop().create_future(),)
+        server = supervisor._servers["mute"]
+        await until(lambda: server.stderr.lines)
+        pid = int(server.stderr.lines[0])
+        if verb == "stop":
+            assert (await found.ask("stop", server="mute"))["status"] == "disconnected"
+        else:
+            await within(found.all.shut_down(OPERATOR, "mute", "operator_request", 1.0))
+        await until(lambda: not alive(pid))
+        await until(lambda: not found.all._settling)
+        assert supervisor.states["mute"] == "disconnected"
+
+
+async def test_a_gateway_that_stops_waits_for_no_server_that_is_being_stopped(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(administration, "_MOMENT_S", 0.05)
+    async with desk(python("living", id="a")) as found:
+        call = await slow(found.supervisor, "a", 15)
+        await found.ask("stop", server="a")
+        found.all.close()
+        await asyncio.sleep(0)
+        await within(found.supervisor.close(0.5))
+        assert isinstance(await within(call), Failure)
+    assert "could not be taken over" not in caplog.text
+
+
 async def test_a_server_that_was_started_again_while_it_ended_is_left_alone_whoever_else_is_stopped() -> (
     None
 ):
@@ -92,7 +201,7 @@ async def test_a_server_that_was_started_again_while_it_ended_is_left_alone_whoe
 
         for stopped, times in (({"another"}, 0), ({"another", "echo"}, 1)):
             one = Administration(found.supervisor, again, found._acted, stopped)
-            await within(one._settle(found.supervisor._servers["echo"]))
+            await within(one._settle(found.supervisor._servers["echo"], 1.0))
             assert len(taken) == times
 
 

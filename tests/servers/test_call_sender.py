@@ -13,9 +13,9 @@ from gatewright.servers.call_sender import CallSender, Route
 from gatewright.servers.listing import Listing
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
+from gatewright.servers.server_callbacks import Told
 from gatewright.servers.server_screen import Screen
 from gatewright.servers.spec import ServerSpec
-from gatewright.servers.status import Told
 from tests.servers.rig import FakeBack, make_call, within
 
 HELLO = Hello("2025-11-25")

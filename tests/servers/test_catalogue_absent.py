@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 import pytest
 
+from gatewright.call import Target
 from gatewright.config import ToolRule
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
-from gatewright.servers.listing import EMPTY, Listing
+from gatewright.servers.listing import EMPTY, Listing, Section
+from gatewright.servers.names import wrap_uri
 from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.spec import CatalogueLimits, ServerSpec
 from gatewright.servers.view import Profile
-from tests.servers.test_catalogue import ANN, BOB, two_servers
+from tests.servers.test_catalogue import ANN, BOB, having, two_servers
 from tests.servers.test_server_catalogue import listing, tool
 
 
@@ -129,3 +134,108 @@ def test_a_tool_that_is_held_back_is_missing_for_who_may_see_its_server() -> Non
     found = two_servers(sight)
     assert [found.is_missing("", one, "t") for one in (ANN, BOB)] == [True, False]
     assert not found.is_missing("", ANN, "u")
+
+
+NOTES: Mapping[str, Any] = {
+    "resources": [{"uri": "notes://today", "name": "today"}],
+    "resourceTemplates": [{"uriTemplate": "notes://day/{n}", "name": "day"}],
+    "prompts": [{"name": "b__write"}],
+}
+CAN: Mapping[str, Any] = {"resources": {}, "prompts": {}}
+LINKED = "memo://linked"
+GONE_AWAY = ("disabled", "restarts", "restarts, and cannot list", "another in its place")
+
+
+class Evil:
+    """A server has resources, prompts and links that a caller was shown; it goes away, and a neighbour has what it likes."""
+
+    def __init__(self) -> None:
+        self.notes, self.evil = ServerSpec(id="a", command="notes"), ServerSpec(id="a__b")
+        self.found = Catalogue([self.notes, self.evil, *LOCAL])
+        self.found.put("a", having(dict(CAN), **NOTES))
+        self.found.put("a__b", having(dict(CAN)))
+        self.found.put("gatewright", having({"tools": {}}))
+        assert self.found.shown_in("", ANN, Target("a", LINKED)) == LINKED
+
+    def away(self, how: str) -> Catalogue:
+        gone, fresh = self.notes, {"a": EMPTY}
+        if how == "disabled":
+            gone, fresh = msgspec.structs.replace(gone, enabled=False), {}
+        elif how == "restarts, and cannot list":
+            failed: dict[Section, str] = dict.fromkeys(
+                ("resources", "resourceTemplates", "prompts"), "failed"
+            )
+            fresh = {"a": Listing(Hello("2025-11-25", dict(CAN)), {}, failed)}
+        elif how == "another in its place":
+            gone = msgspec.structs.replace(gone, command="other")
+        now = self.found.renewed([gone, self.evil, *LOCAL], {}, EVERYTHING, fresh)
+        return now.renewed([gone, self.evil, *LOCAL], {}, EVERYTHING, {})  # and once more
+
+
+@pytest.mark.parametrize("how", GONE_AWAY)
+@pytest.mark.parametrize("lists", [False, True])
+def test_nobody_answers_for_what_another_one_has_while_that_is_away(how: str, lists: bool) -> None:
+    """URIs that it lists or has a template for, links that it named, what is in no list, prompts: whether the neighbour lists the same
+    or nothing."""
+    found = Evil().away(how)
+    if lists:
+        found.put("a__b", having(dict(CAN), **{**NOTES, "prompts": [{"name": "write"}]}))
+        assert found.shown_in("", ANN, Target("a__b", LINKED)) == wrap_uri(Target("a__b", LINKED))
+    there = how == "restarts, and cannot list"
+    for uri in ("notes://today", "NOTES://today", "notes://day/7"):
+        assert found.resource("", uri, ANN) == (Target("a", uri) if there and not lists else None)
+        having_it = ["a", "a__b"][: lists + 1]
+        offered, claims = found.claimants("", uri, ANN)
+        assert claims == len(having_it)
+        # One that is switched off cannot be asked in qualified form either.
+        assert [one.server for one in offered] == having_it[how == "disabled" :]
+        assert found.away("", uri, ANN) == (None if there or lists else "a")
+    assert found.template("", "notes://day/{n}", ANN) != Target("a__b", "notes://day/{n}")
+    assert found.resource("", LINKED, ANN) in (Target("a", LINKED), None)
+    assert found.resource("", "other://guess", ANN) is None
+    assert found.prompt("", "a__b__write") is None
+    named = found.prompt("", "a__b__write", there=False)
+    assert named is None or named == Target("a", "b__write")
+    shown = [bytes(one.text(mgp=False)) for one in found.view("").items("resources/list")]
+    assert len(shown) == lists
+    assert all(b"gatewright://a__b/" in one for one in shown)
+
+
+def test_a_server_that_is_back_has_what_it_lists_then_and_what_it_lists_no_more_is_free() -> None:
+    found = Evil().away("restarts")
+    found.put("a", having(dict(CAN), resources=[{"uri": "notes://new", "name": "n"}]))
+    found.put("a__b", having(dict(CAN), resources=NOTES["resources"]))
+    assert found.resource("", "notes://new", ANN) == Target("a", "notes://new")
+    assert found.resource("", "notes://today", ANN) == Target("a__b", "notes://today")
+    assert found.resource("", LINKED, ANN) == Target("a", LINKED)
+    left = found.renewed([ServerSpec(id="a__b"), *LOCAL], {}, EVERYTHING, {})
+    assert left.resource("", "notes://new", ANN) == Target("a__b", "notes://new")
+
+
+def test_a_link_is_led_neither_to_what_took_its_servers_place_nor_to_who_is_left_of_two() -> None:
+    """Once contested, a plain link stays nobody's, also where its caller may see one of the two alone."""
+    house = Evil()
+    other = house.away("another in its place")
+    other.put("a", having(dict(CAN)))
+    assert other.resource("", LINKED, ANN) is None
+    shown = other.shown_in("", ANN, Target("a", LINKED))
+    assert other.resource("", shown, ANN) == Target("a", LINKED)
+    assert other.resource("", LINKED, ANN) is None
+    assert other.claimants("", LINKED, ANN) == ([Target("a", LINKED)], 2)
+    both = Evil()
+    assert both.found.shown_in("", ANN, Target("a__b", LINKED)) != LINKED
+    gone = both.away("disabled")
+    assert gone.resource("", LINKED, ANN) is None
+    seen = Sight(lambda *_: True, lambda _, server: server == "a__b", lambda: 1)
+    alone = house.found.renewed([house.notes, house.evil, *LOCAL], {}, seen, {})
+    assert alone.resource("", LINKED, ANN) is None
+
+
+def test_a_private_server_that_is_away_claims_nothing_of_others() -> None:
+    private = ServerSpec(id="a", private=True)
+    found = Catalogue([private, ServerSpec(id="b"), *LOCAL])
+    for one in ("a", "b"):
+        found.put(one, having(dict(CAN), **NOTES))
+    specs = [private, ServerSpec(id="b"), *LOCAL]
+    found = found.renewed(specs, {}, EVERYTHING, {"a": EMPTY})
+    assert found.resource("", "notes://today", ANN) == Target("b", "notes://today")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,10 +13,13 @@ import pytest
 
 from gatewright.call import Answer, Back, Call, Client, Event, Failure, Mgp, Outcome, Target, Tool
 from gatewright.secret_scanning.chunks import CHUNK
+from gatewright.servers.catalogue import EVERYTHING, Sight
 from gatewright.servers.client_notices import connection_of
 from gatewright.servers.declared_methods import META_SERVER
 from gatewright.servers.dispatch import Builtin, Dispatch
+from gatewright.servers.listing import EMPTY
 from gatewright.servers.names import wrap_uri
+from gatewright.servers.server_set import ServerSet
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.view import Profile
 from tests.servers.rig import (
@@ -151,6 +155,36 @@ async def test_what_no_gate_has_led_anywhere_is_led_nowhere(two: Supervisor, met
     call = make_call("method", method, params)
     assert isinstance(await within(dispatch(two)(call, FakeBack())), Failure)
     assert method not in said(await ask(two, "asker/facts"))["methods"]
+
+
+@pytest.mark.parametrize(
+    ("method", "named"),
+    [
+        ("resources/subscribe", {"uri": "asker:///alpha"}),
+        ("resources/subscribe", {"uri": "nobody:///lists"}),
+        ("completion/complete", {"type": "ref/resource", "uri": "asker:///made/{word}"}),
+        ("completion/complete", {"type": "ref/prompt", "name": "asker__greet"}),
+    ],
+)
+async def test_what_is_for_a_server_that_is_away_starts_it_again_where_that_is_due(
+    two: Supervisor, monkeypatch: pytest.MonkeyPatch, method: str, named: dict[str, Any]
+) -> None:
+    woken: list[str] = []
+    for one in two.fleet.servers.values():
+        monkeypatch.setattr(one.life, "missed", partial(woken.append, one.id))
+    specs = [one.spec for one in two.fleet.servers.values()]
+    catalogue = two.catalogue.renewed(specs, {}, EVERYTHING, {"asker": EMPTY})
+    call = make_call("method", method, {"ref": named, "argument": {}, **named})
+    fleet = ServerSet(two.fleet.specs, two.fleet.servers, {}, catalogue)
+    outcome = await within(Dispatch(fleet, two.tasks)(call, FakeBack()))
+    assert isinstance(outcome, Failure)
+    assert (outcome.reason, outcome.details["server"]) == ("upstream_unavailable", "asker")
+    assert woken == ["asker"]
+    catalogue.sight = Sight(lambda *_: True, lambda _, server: server != "asker", lambda: 0)
+    hidden = await within(Dispatch(fleet, two.tasks)(call, FakeBack()))
+    assert isinstance(hidden, Failure)
+    assert "asker" not in f"{hidden.details} {hidden.message}".replace(str(named.get("uri")), "")
+    assert woken == ["asker"]
 
 
 async def test_roots_of_a_client_that_has_none_change_for_nobody(two: Supervisor) -> None:

@@ -130,3 +130,25 @@ async def test_what_remembers_its_tasks_without_a_connection_is_not_waited_for()
     assert (tasks_on(line), tasks_on(None)) == (1, 0)
     line.spec = ServerSpec(id="s", transport="http", url="https://a.example/")
     assert tasks_on(line) == 0
+
+
+async def test_calls_of_connections_before_it_are_answered_with_it() -> None:
+    """It waited for them, and did not end them."""
+    line, before, calls = Line(), Line(), InFlight()
+    past: Any = before
+    calls.past.add(past)
+    calls.begin()
+    drain = drained(line, calls, 0.05)
+    assert drain.task is not None
+    await within(drain.task)
+    assert before.given_up == line.given_up != []
+
+
+async def test_what_is_barred_ends_on_the_connections_before_as_well() -> None:
+    before, calls = Line(), InFlight()
+    past: Any = before
+    calls.past.add(past)
+    calls.bar("camera was revoked")
+    (why,) = before.given_up
+    assert (why.reason, why.details) == ("upstream_unavailable", {"sent": True})
+    assert "camera was revoked" in why.message

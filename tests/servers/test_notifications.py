@@ -9,6 +9,7 @@ import pytest
 from gatewright.call import Caller, Refusal, UserContext
 from gatewright.mcp.wire.methods import EVENT
 from gatewright.servers.notifications import AUDIT, UPDATED, Listener, ServerNotifications
+from gatewright.servers.task_owners import place_of
 
 ANN, BOB = Caller("ann"), Caller("bob")
 Heard = list[tuple[str, str, dict[str, Any]]]
@@ -57,6 +58,24 @@ def test_the_end_of_listening_is_the_end_also_twice() -> None:
     end()
     hub.tell("open", "notifications/x", {})
     assert heard == []
+
+
+def test_what_is_of_one_caller_is_for_that_caller_where_it_is_asked_about_alone() -> None:
+    """Whatever else is asked of who listens says yes here."""
+    hub = ServerNotifications(may_see)
+    mine, _ = listening(hub, ANN, "", door="http")
+    others = [
+        listening(hub, caller, profile, door=door)[0]
+        for caller, profile, door in (
+            (BOB, "", "http"),
+            (Caller("ann", "owner"), "", "http"),
+            (ANN, "wide", "http"),
+            (ANN, "", "stdio"),
+        )
+    ]
+    owner = (*ANN.who, place_of(ANN, "http", "", None))
+    hub.tell("open", "notifications/x", {}, owner=owner, sees=lambda caller, profile: True)
+    assert (len(mine), others) == (1, [[], [], [], []])
 
 
 def test_what_a_sessions_own_connection_says_is_for_that_session_alone() -> None:

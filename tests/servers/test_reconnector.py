@@ -89,6 +89,19 @@ async def test_a_call_waits_for_the_first_connection() -> None:
         assert plug.states == [("connecting", ""), ("connected", "")]
 
 
+async def test_who_waits_for_a_first_attempt_that_is_given_up_waits_no_more() -> None:
+    """It was never made, so it neither succeeded nor failed."""
+    async with kept() as (keeper, plug):
+        hello: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
+        keeper._connect = lambda: hello
+        keeper.start()
+        waiting = asyncio.ensure_future(keeper.settled())
+        await plug.until("connecting")
+        await keeper.close("an operator stopped it")
+        await within(waiting, 2.0)
+        await within(keeper.settled(), 2.0)
+
+
 async def test_a_lost_connection_is_back_before_the_next_call() -> None:
     async with kept(restart=Restart(first_s=60.0)) as (keeper, plug):
         keeper.start()

@@ -56,6 +56,18 @@ def test_what_brings_no_state_back_is_left_alone(method: str, params: dict[str, 
     assert returned("files", method, params) is params
 
 
+async def test_a_state_does_not_come_back_to_what_took_the_place_of_its_server() -> None:
+    told = House().screen._told
+    first, second = Screen("files", told, "0a"), Screen("files", told, "0b")
+    asked = await put(first, ClientRequests(requestState="s"), {"uri": "x:1"})
+    params = {"uri": "x:1", "requestState": json.loads(asked.raw)["requestState"]}
+    link = ClientRequests()
+    assert isinstance(await put(second, link, params), Refusal)
+    assert link.sent == []
+    await put(first, link, params)
+    assert link.sent == [{"uri": "x:1", "requestState": "s"}]
+
+
 @pytest.mark.parametrize("state", ["file/s", "filesystem/s", "/s", "", "file"])
 def test_the_state_of_another_server_does_not_come_back(state: str) -> None:
     found = returned("files", "tools/call", {"requestState": state})

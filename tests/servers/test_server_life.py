@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Caller, Failure
 from gatewright.servers.server_life import LIFECYCLE
-from gatewright.servers.spec import Restart
+from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.servers.states import NO_MORE_RESTARTS, Change
 from tests.servers.rig import alive, ask, make_call, python, running, text, within
 
@@ -251,3 +251,78 @@ async def test_a_server_where_somebody_has_a_task_is_not_idle() -> None:
         assert (on.states["s"], life.since) == ("connected", began)
         await made.forget(task)
         await until(lambda: life.waits)
+
+
+async def test_a_connection_of_one_session_that_says_it_drains_gets_no_more_calls() -> None:
+    """MGP-11.4: the common one, and those of other sessions, go on."""
+    rule = Restart(policy="on_failure", first_s=0.01)
+    spec = python("living", "--mgp", id="s", share="session", restart=rule)
+    async with running(spec) as on:
+        server = on.fleet.servers["s"]
+        pids = {one: text(await ask(on, "s__pid", session=one)) for one in ("one", "two")}
+        slow = asyncio.ensure_future(ask(on, "s__slow", {"seconds": 0.4}, session="one"))
+        await until(lambda: server.life.pending == 1)
+        link = server.own_link("one")
+        assert link is not None
+        server.said_to("two", link, LIFECYCLE, {"new_state": "draining"})  # another's connection
+        assert server.own_link("two") is not None
+        server.said_to("one", link, LIFECYCLE, {"new_state": "draining"})
+        refused = await ask(on, "s__pid", session="one")
+        assert isinstance(refused, Failure)
+        assert refused.reason == "draining"
+        assert isinstance(await slow, Answer)
+        assert text(await ask(on, "s__pid", session="two")) == pids["two"]
+        assert on.states["s"] == "connected"
+        await until(lambda: not server.reconnector_of("one").drain)
+        assert text(await ask(on, "s__pid", session="one")) != pids["one"]
+
+
+def _fickle(folder: Path, rule: Restart) -> tuple[ServerSpec, Path, Path]:
+    """A server that crashes when it starts as long as there is a file, and the file that has a letter for each start."""
+    broken, starts = folder / "broken", folder / "starts"
+    living = python("living", id="s", share="session", restart=rule)
+    code = (
+        f"import os, runpy, sys; open({str(starts)!r}, 'a').write('x'); "
+        f"os.path.exists({str(broken)!r}) and sys.exit(3); "
+        f"sys.argv = ['x']; runpy.run_path({living.args[0]!r}, run_name='__main__')"
+    )
+    return replace(living, args=("-c", code)), broken, starts
+
+
+async def test_a_server_that_is_not_started_again_is_not_for_another_session(
+    tmp_path: Path,
+) -> None:
+    """MGP-11.5-6: each session's connection would start it as often as the rule lets it."""
+    rule = Restart(policy="always", max=2, first_s=0.01, most_s=0.02)
+    spec, broken, starts = _fickle(tmp_path, rule)
+    async with running(spec) as on:
+        link = on.fleet.servers["s"].link
+        assert link is not None
+        broken.touch()
+        link.close("it crashes")
+        await until(lambda: on.states["s"] == "error")
+        before = starts.read_text()
+        for session in ("one", "two"):
+            refused = await ask(on, "s__pid", session=session)
+            assert isinstance(refused, Failure)
+            assert "exited with status 3" in str(refused.message)
+        await asyncio.sleep(0.2)
+        assert starts.read_text() == before
+
+
+async def test_a_call_of_a_session_tries_the_server_again_once_its_rule_has_room(
+    tmp_path: Path,
+) -> None:
+    """Calls of sessions do not reach the common connection, and nobody else might ever call."""
+    rule = Restart(policy="always", max=2, window_s=0.8, first_s=0.01, most_s=0.02)
+    spec, broken, _ = _fickle(tmp_path, rule)
+    async with running(spec) as on:
+        link = on.fleet.servers["s"].link
+        assert link is not None
+        broken.touch()
+        link.close("it crashes")
+        await until(lambda: on.states["s"] == "error")
+        broken.unlink()
+        await asyncio.sleep(0.9)
+        assert isinstance(await ask(on, "s__pid", session="one"), Answer)
+        assert on.states["s"] == "connected"

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, CannotAsk, Client, Event, Failure, Mgp, Question
 from gatewright.mcp.client.link import Link
-from gatewright.mcp.protocol.eras import read_interim
+from gatewright.mcp.protocol.input_required import read_interim
 from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.servers.elicitation import COMPLETE, ELICIT
+from gatewright.servers.server_callbacks import Told
 from gatewright.servers.server_screen import LOG, Screen
-from gatewright.servers.status import Told
 from gatewright.transport.slices import whole
 from tests.servers.rig import LEGACY, MODERN, FakeBack, make_call, within
 from tests.servers.scripted import linked, start

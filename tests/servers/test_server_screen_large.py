@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Call, Client, Failure, Outcome, Question
-from gatewright.mcp.protocol.eras import QUESTIONS
+from gatewright.mcp.protocol.input_required import QUESTIONS
 from gatewright.transport import slices
 from tests.servers.passes import Passes
 from tests.servers.rig import MODERN, FakeBack

@@ -15,6 +15,7 @@ from gatewright.servers.server_set import reconnects
 from gatewright.servers.settings_adapters import spec_of
 from gatewright.servers.spec import CatalogueLimits, Restart, ServerSpec
 from gatewright.transport.base import Limits
+from gatewright.transport.isolation.rules import Isolation
 from tests.servers.rig import python, running
 
 SPEC = ServerSpec(id="s", command="c")
@@ -81,6 +82,34 @@ def test_another_time_limit_of_calls_needs_no_other_connection(tmp_path: Path, k
         specs.append(spec_of(found, found.servers[0]))
     assert [one.call_s for one in specs] == [30.0, 300.0]
     assert reconnects(specs[0], specs[1]) == ()
+
+
+ISOLATED = Isolation(server="s", level="confined", state="/s", hidden=("/h/mgp.toml",))
+WRITING = msgspec.structs.replace(ISOLATED, write=("/w",))
+
+
+@pytest.mark.parametrize("rules", [ISOLATED, WRITING])
+@pytest.mark.parametrize(
+    ("name", "value", "writing"),
+    [
+        ("changed_by_others", ("/w",), False),
+        ("kept", ("/x/token",), True),
+        ("hidden", ("/h/mgp.toml", "/above/mgp.toml"), True),
+        ("kept", ("/s/isolated/s/token",), None),
+        ("hidden", ("/h/mgp.toml", "/s/isolated/s/mgp.toml"), None),
+        ("hidden", ("/h/mgp.toml", __file__), None),
+        ("read", ("/r",), None),
+    ],
+)
+def test_an_isolated_server_is_started_anew_only_for_rules_that_it_would_feel(
+    rules: Isolation, name: str, value: tuple[str, ...], writing: bool | None
+) -> None:
+    """One more `${file:…}` of another server ended all of them. `writing` says whether only one with `write` feels it."""
+    found = reconnects(
+        other(isolation=rules), other(isolation=msgspec.structs.replace(rules, **{name: value}))
+    )
+    felt = writing is None or (writing and bool(rules.write))
+    assert found == (("isolation",) if felt else ())
 
 
 async def test_states_and_status_come_in_the_order_of_the_configuration() -> None:

@@ -99,10 +99,13 @@ def test_what_an_isolated_server_must_not_see_is_said_by_whole_paths(
 ) -> None:
     settings(tmp_path)
     monkeypatch.chdir(tmp_path)
-    said = load(Path("mgp.toml"), environ={"GATEWRIGHT_STATE": f"{tmp_path}/state"})
+    environ = {"GATEWRIGHT_STATE": f"{tmp_path}/state", "HOME": f"{tmp_path}/me"}
+    said = load(Path("mgp.toml"), environ=environ)
     found = spec_of(said, said.servers[0]).isolation
     assert found is not None
-    assert set(found.hidden) == {f"{tmp_path}/mgp.toml", f"{tmp_path}/state"}
+    assert {f"{tmp_path}/mgp.toml", f"{tmp_path}/me/.config/mgp/servers.toml"} <= {*found.hidden}
+    folders = {f"{tmp_path}/state", f"{tmp_path}/me/.local/state/gatewright"}
+    assert {*found.hidden_folders} == folders
     assert found.scripts is None
 
 
@@ -111,7 +114,10 @@ def test_only_scripts_of_the_folders_for_them_are_shown_to_servers_of_agents(
 ) -> None:
     said = settings(tmp_path)
     folders = replace(said.registration, folders=("scripts",))
-    found = spec_of(replace(said, registration=folders), replace(said.servers[0], private=True))
+    found = spec_of(
+        replace(said, registration=folders),
+        replace(said.servers[0], registered_by=("agent", "ann")),
+    )
     assert found.isolation is not None
     assert found.isolation.scripts == (f"{tmp_path}/scripts",)
 

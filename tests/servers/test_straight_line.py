@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,25 @@ async def test_a_server_that_has_as_many_calls_as_it_may_gets_no_further_one(
         link.spec = before
         assert (said, prepared) == ("resource_exhausted", False)
         assert await house.served(client, TELL, "so") == ("so", True)
+        client.close()
+
+
+async def test_a_server_is_asked_for_its_tool_by_the_name_that_it_gave_it(tmp_path: Path) -> None:
+    async with prepared_house(tmp_path) as house:
+        client = await house.client()
+        await house.warm(client)
+        link: Any = _line(house)._link
+        sent, soon = list[bytes](), link._send_soon
+
+        def heard(frame: bytes, most: int) -> bool:
+            sent.append(frame)
+            found: bool = soon(frame, most)
+            return found
+
+        link._send_soon = heard
+        assert await house.served(client, TELL, "so") == ("so", True)
+        (frame,) = sent
+        assert json.loads(frame)["params"] == {"name": "tell", "arguments": {"text": "so"}}
         client.close()
 
 

@@ -11,6 +11,10 @@ import pytest
 from gatewright.call import Kind, Target
 from gatewright.mcp.protocol.task_ids import RELATED
 from gatewright.mcp.wire.methods import WORDS
+from gatewright.servers.origin import origin_of
+from gatewright.servers.request_state import bound
+from gatewright.servers.spec import Auth, ServerSpec
+from gatewright.servers.task_names import connection_name, parts_of
 from tests.behaviour.task_places import (
     ANN,
     BOB,
@@ -59,7 +63,8 @@ def _calls(house: House, related: Any) -> list[Any]:
     for method in ("notifications/acme.said", "acme/ask"):
         call = house.method(ANN, method, dict(meta))
         calls.append(to(call, Target("one", method)))
-    answers = {"inputResponses": {"q": {"action": "accept", **meta}}, "requestState": "one/s"}
+    state = bound(f"one@{origin_of(house.supervisor.fleet.specs['one'])}", "s")
+    answers = {"inputResponses": {"q": {"action": "accept", **meta}}, "requestState": state}
     uses: tuple[tuple[Kind, str, str, str], ...] = (
         ("prompt", "prompts/get", "name", "p"),
         ("resource", "resources/read", "uri", "memo:///r"),
@@ -92,3 +97,18 @@ async def test_what_a_caller_names_reaches_a_server_as_its_own_task_there_or_not
                 passed += len(seen)
     assert wrong == []
     assert passed > 5
+
+
+def test_over_http_a_connection_is_named_by_what_stands_behind_its_server() -> None:
+    """A row of an earlier gateway, without it, is of no connection that there is."""
+    first = ServerSpec(id="x", transport="http", url="https://a.test/mcp")
+    others = [
+        ServerSpec(id="x", transport="http", url="https://b.test/mcp"),
+        ServerSpec(id="x", transport="http", url=first.url, headers={"X-Account": "b"}),
+        ServerSpec(id="x", transport="http", url=first.url, auth=Auth(bearer="b")),
+    ]
+    for own in (None, "s1"):
+        names = {connection_name(one, own, None, "p") for one in (first, *others)}
+        assert len(names | {own or ""}) == 5
+        assert {parts_of(one) for one in names} == {(own, False)}
+        assert parts_of(connection_name(ServerSpec(id="x"), own, None, "p")) == (own, True)

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 import gatewright.servers.task_owners
-from gatewright.call import ANONYMOUS, Caller, Target
-from gatewright.servers.task_owners import LASTS_S, MadeTasks, owner_of
+from gatewright.call import ANONYMOUS, Caller, Target, UserContext
+from gatewright.servers.task_owners import LASTS_S, MadeTasks, has, owner_of
 from gatewright.servers.task_store import ServerTask
 from tests.gate_parts import a_call
 
@@ -77,6 +77,24 @@ async def test_a_task_is_its_callers_under_an_id_that_no_server_chose() -> None:
         assert book.of(about(name, stranger)) is None
     for unknown in ("T-1", "task_" + "0" * 31, 7, None, [name]):
         assert book.of(about(unknown)) is None
+
+
+async def test_a_task_is_of_no_other_key_of_its_caller_with_other_limits() -> None:
+    """Also after a restart, when no credential is known any more."""
+    book = Book()
+    ann = Caller("ann", "agent", "k1")
+    less = replace(ann, key_id="k2", user=(UserContext(resources=("/srv",)),))
+    hers = await made(book, caller=ann)
+    for known in (book, Book(book.kept)):
+        assert known.of(about(hers, less)) is None
+        assert known.all_of(about(caller=less)) == []
+        for key in (ann, replace(ann, key_id="k3")):
+            found = known.of(about(hers, key))
+            assert found is not None
+            assert has(about(caller=key), found)
+            assert not has(about(caller=less), found)
+            assert known.all_of(about(caller=key)) == [found]
+    assert await made(book, caller=less) == ""  # nor by being told the same name
 
 
 async def test_one_name_on_two_servers_or_connections_is_two_tasks() -> None:

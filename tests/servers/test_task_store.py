@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Target
+from gatewright.call import Caller, Target, UserContext
 from gatewright.servers.task_store import ServerTask, ServerTaskStore
 from gatewright.storage.errors import StoreError
 from tests.storage.parts import state_in
@@ -30,6 +30,21 @@ async def test_tasks_and_their_owners_survive_and_go_with_their_time(tmp_path: P
     await again.drop(["task_1", "task_none"])
     assert again.all() == [TWO]
     await again.close()
+
+
+async def test_the_limits_of_whoever_asked_survive_as_well(tmp_path: Path) -> None:
+    """Of a task of an earlier version nobody knows them: it is for whoever has none."""
+    user = (UserContext(resources=("/srv",), trust="untrusted"), UserContext(scopes=("read",)))
+    ann = Caller("ann", "agent", "k1", user=user)
+    store = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
+    await store.add(replace(ONE, rights=ServerTask.rights_of(ann)))
+    await store.add(replace(ONE, id="task_2"))
+    store._rows.execute("UPDATE server_tasks SET rights = NULL WHERE id = 'task_2'")
+    first, second = store.all()
+    assert first.maker == ann
+    assert second == replace(ONE, id="task_2")
+    assert second.maker == Caller("ann")
+    await store.close()
 
 
 async def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from gatewright.pins.gate import Definition
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.output_filter import OutputSchema
 from gatewright.servers.catalogue import Sight
-from gatewright.servers.task_subject import completed
+from gatewright.servers.task_subject import completed, sees
 from tests.behaviour.task_places import BOB, House, speaker
 from tests.gate_parts import Mute
 from tests.servers.rig import dispatch, running
@@ -212,11 +212,30 @@ async def test_who_is_limited_to_tools_has_the_tasks_of_those(
 ) -> None:
     home, policy = house
     policy.grant(allow(None))
-    task = await home.make(BOB)
     for named, passes in ((INVOKE + "one/work", True), (INVOKE + "one/say", False)):
-        caller = Caller("bob", user=(UserContext(permissions=(named,)),))
+        caller = Caller("bob", "agent", "k1", user=(UserContext(permissions=(named,)),))
+        task = await home.make(replace(caller, user=()))  # and limited since, by the configuration
         call = replace(home.method(BOB, "tasks/get", {"taskId": task}), caller=caller)
         assert isinstance(judged(home, policy, call), Call) is passes, named
+
+
+async def test_a_task_is_seen_with_the_limits_that_it_was_asked_for_with_alone(
+    house: tuple[House, Policy],
+) -> None:
+    """Also where its server says how it stands."""
+    home, policy = house
+    policy.grant(allow(None))
+    bob = Caller("bob", "agent", "k1")
+    task = home.supervisor.tasks.made.of(
+        home.method(bob, "tasks/get", {"taskId": await home.make(bob)})
+    )
+    assert task is not None
+    for caller, seen in (
+        (bob, True),
+        (replace(bob, key_id="k2"), True),
+        (replace(bob, key_id="k2", user=(UserContext(role="other"),)), False),
+    ):
+        assert sees(home.supervisor.catalogue, caller, "", task) is seen
 
 
 async def test_the_other_gates_and_filters_judge_a_task_as_its_tool(

@@ -45,6 +45,15 @@ def test_a_uri_is_claimed_by_who_lists_it_and_by_whose_template_it_fits() -> Non
     assert not found.beside(Target("a", "w://7"))
 
 
+@pytest.mark.parametrize("operator", ["", "+", "#", ".", "/", ";", "?", "&"])
+def test_a_template_is_claimed_by_its_own_text_whatever_it_fits(operator: str) -> None:
+    """Completions ask for it by that. Most forms do not fit it themselves, and a neighbour's `{+x}` fits everything."""
+    text = f"x://list{{{operator}q}}"
+    found = claims(a=([], [text]), b=([text], ["{+x}"]), c=([], []))
+    assert found.of(text) == ["a", "b"]
+    assert found.beside(Target("b", text))
+
+
 @pytest.mark.parametrize(
     ("theirs", "mine"),
     [

@@ -123,6 +123,11 @@ class Site:
         self.port = self._server.sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
 
+    def refuse(self) -> None:
+        """Take no more connections; those that there are go on."""
+        assert self._server is not None
+        self._server.close()
+
     async def stop(self) -> None:
         """Stop listening, and break every connection."""
         assert self._server is not None

@@ -9,7 +9,7 @@ from gatewright.access.issued_grants import Issued
 from gatewright.access.permissions import Permissions
 from gatewright.approvals.store import Approvals
 from gatewright.pins.store import Pins
-from gatewright.storage.opening import _bring_up, _make, is_current
+from gatewright.storage.opening import _brought_up, _make, is_current
 from gatewright.storage.sqlite import SQLITE
 from gatewright.storage.state import StateDatabase
 
@@ -23,7 +23,7 @@ def state_in(folder: Path) -> StateDatabase:
     """A connection of its own each time, as another process has one. Whoever opens connections in tests closes them."""
     if not is_current(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _bring_up(folder, lambda _: None, SQLITE)
+        _brought_up(folder, lambda _: None, SQLITE).close()
     return StateDatabase(SQLITE.open(folder))
 
 

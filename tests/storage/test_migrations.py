@@ -23,6 +23,7 @@ DIGESTS = [
     "7c07766912a448ca",
     "93997a0a6e756701",
     "7b2ec0a940be9ad1",
+    "c5f58f85bcd60aec",
 ]
 """Of every migration, in order, what it is. A step that has been released is in the databases of others, so none is ever changed."""
 

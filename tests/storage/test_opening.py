@@ -6,22 +6,25 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from gatewright.storage import lock
+from gatewright.storage import lock, opening
+from gatewright.storage.engine import Engine
 from gatewright.storage.errors import (
     StoreBusyError,
     StoreDamagedError,
     StoreError,
     StoreTooNewError,
 )
-from gatewright.storage.former_files import FILES, former_files
+from gatewright.storage.former_files import FILES, Held, former_files, held
 from gatewright.storage.lock import FolderLock
 from gatewright.storage.migrations import MIGRATIONS, SECTIONS
 from gatewright.storage.opening import StateView, beside, is_current, open_state, view_state
+from gatewright.storage.sqlite import SQLITE, DatabaseError, StateFile, _Driver
 from tests.storage.former_folders import ALL, AT_HEAD, content, former_folder
 from tests.storage.parts import NO_DATABASE, state_in
 
@@ -262,3 +265,29 @@ def test_a_state_that_needs_nothing_is_checked_where_that_is_wanted(tmp_path: Pa
     seen: list[str] = []
     open_state(tmp_path, agree, current=lambda found: seen.extend(found.names)).close()
     assert seen == [*SECTIONS]
+
+
+def test_a_state_is_closed_where_a_former_file_cannot_be_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = former_folder(tmp_path / "state", ALL[0])
+    engines: list[Engine] = []
+    opens = type(SQLITE).open
+
+    def noted(driver: _Driver, where: Path) -> StateFile:
+        engines.append(engine := opens(driver, where))
+        return engine
+
+    @contextmanager
+    def stuck(path: Path, *, alone: bool) -> Iterator[Held]:
+        with held(path, alone=alone) as one:
+            yield one
+        raise OSError("it cannot be let go")
+
+    monkeypatch.setattr(_Driver, "open", noted)
+    monkeypatch.setattr(opening, "held", stuck)
+    with pytest.raises(OSError, match="let go"):
+        open_state(folder, agree)
+    (engine,) = engines
+    with pytest.raises(DatabaseError):
+        engine.form()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from gatewright.storage.try_write import changed_aside
+from gatewright.storage.try_write import changed_aside, changed_last
 from tests.storage.parts import state_in
 
 PUT = "INSERT INTO former_files (name, digest) VALUES (?, ?)"
@@ -30,3 +30,13 @@ def test_nobody_is_waited_for_and_nothing_is_made(tmp_path: Path) -> None:
     with closing(state_in(folder)) as other, other.engine.transaction():
         assert not changed_aside(folder, [(PUT, ("a", "1"))])
     assert names(folder) == []
+
+
+def test_over_a_connection_that_is_closed_next_nobody_is_waited_for_either(tmp_path: Path) -> None:
+    with closing(state_in(tmp_path)) as state:
+        assert changed_last(state.engine, [(PUT, ("a", "1"))])
+        assert not changed_last(state.engine, [(PUT, ("b", "2")), (PUT, ("a", "3"))])
+        with closing(state_in(tmp_path)) as other, other.engine.transaction():
+            assert not changed_last(state.engine, [(PUT, ("c", "4"))])
+    assert not changed_last(state.engine, [(PUT, ("d", "5"))])
+    assert names(tmp_path) == ["a"]

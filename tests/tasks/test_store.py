@@ -7,9 +7,10 @@ import sys
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import gatewright.tasks.store
-from gatewright.call import ANONYMOUS, Answer, Caller, Failure
+from gatewright.call import ANONYMOUS, Answer, Caller, Failure, UserContext
 from gatewright.tasks.store import AFTER_S, EACH, Entry, TaskBook
 from tests.gate_parts import AGENT, a_call
 
@@ -42,6 +43,22 @@ def test_a_task_exists_for_its_caller_alone() -> None:
         assert world.book.all_of(a_call(caller=other)) == []
     assert world.book.of(a_call(), "gwtask_") is None
     assert world.book.of(a_call(), ["x"]) is None
+
+
+def test_a_task_exists_for_no_other_key_of_its_caller_with_other_limits() -> None:
+    world = World()
+    made = world.book.make(replace(a_call(), credential="a"), "ap_1", "it waits")
+    assert made is not None
+    small = replace(AGENT, key_id="key2", user=(UserContext(trust="untrusted"),))
+    less = replace(a_call(caller=small), credential="b")
+    successor = replace(a_call(caller=replace(AGENT, key_id="key3")), credential="c")
+    for over in (False, True):
+        if over:
+            world.book.end(made, "ended", RAN, "it has run")
+        assert world.book.of(less, made.task.id) is None
+        assert world.book.all_of(less) == []
+        assert world.book.of(successor, made.task.id) is made
+        assert world.book.all_of(successor) == [made]
 
 
 def test_who_has_no_name_has_the_tasks_of_its_session() -> None:

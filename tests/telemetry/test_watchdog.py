@@ -16,6 +16,7 @@ import pytest
 
 from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.kernel import Kernel
+from gatewright.telemetry import watchdog as watchdog_module
 from gatewright.telemetry.watchdog import Watchdog, place_of
 from tests.kernel_parts import ANSWER, Book, Line, a_call
 
@@ -27,6 +28,24 @@ def busy(seconds: float) -> None:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         sum(range(1000))
+
+
+async def test_a_stack_that_cannot_be_read_ends_no_watch(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on while it is read: once a `dict` stood where a frame should."""
+    monkeypatch.setattr(Watchdog, "_waited", lambda _: 0.0)
+    monkeypatch.setattr(watchdog_module, "place_of", lambda frame: frame["f_globals"])
+    watchdog = Watchdog(0.1)
+    watchdog.start()
+    with caplog.at_level(logging.WARNING, "gatewright.watchdog"):
+        await asyncio.sleep(0.12)
+        Slow()(a_call(), Line())
+        await asyncio.sleep(0.12)
+    assert watchdog._thread.is_alive()
+    watchdog.close()
+    (said,) = [one.getMessage() for one in caplog.records if "stood still" in one.getMessage()]
+    assert said.endswith("nobody saw in what")
 
 
 @contextmanager

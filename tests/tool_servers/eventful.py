@@ -1,6 +1,6 @@
 """An MGP server that negotiated `bidirectional`: events on its own channels, and tools that ask by callbacks.
 
-    python tests/tool_servers/eventful.py [--http PORT] [--channels NAME,NAME]
+    python tests/tool_servers/eventful.py [--http PORT] [--channels NAME,NAME] [--logs]
 
 Tools: `emit` sends an event to every subscription that it fits; `ask` sends one callback and answers with the response (`answers`: with all that
 come in half a second); `delete` asks for a confirmation and does nothing unless it hears `confirm`; `inform` lets its caller know; `done`
@@ -22,10 +22,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.tool_servers.webwires import serve_http
 from tests.tool_servers.wires import Call, RefusalError, hello, serve_stdio
 
-__all__ = ["app", "main"]
+__all__ = ["LOGGED", "app", "main"]
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
+LOGGED = "model.rate_limit"
+"""With `--logs` whoever subscribes to it is spoken of in the log."""
+logging: dict[str, Any] = {}
 channels = ["model.token_usage", "model.rate_limit", "tool.batch", "system.disk", "security.scan"]
 subscriptions: dict[str, tuple[list[str], str]] = {}
 waiting: dict[str, asyncio.Future[Any]] = {}
@@ -112,13 +115,16 @@ async def app(call: Call) -> Any:
     seen.append({"method": call.method, "params": call.params})
     if call.id is None:
         return None
+    if logging and call.method == "mgp/events/subscribe" and LOGGED in call.params["channels"]:
+        said = {"level": "error", "data": f"somebody wants {LOGGED}"}
+        await call.notify("notifications/message", said)
     if call.method.startswith("mgp/"):
         return _of_mgp(call)
     if call.method == "initialize":
         offered = call.params["capabilities"].get("mgp", {}).get("extensions", [])
         agreed = [one for one in ("security", "bidirectional") if one in offered]
         mgp = {"version": "0.1.0", "extensions": agreed}
-        return hello(call, "eventful", {"tools": {}, "mgp": mgp})
+        return hello(call, "eventful", {"tools": {}, "mgp": mgp, **logging})
     if call.method == "tools/list":
         names = ("emit", "ask", "delete", "inform", "seen", "done", "open", "quick")
         return {"tools": [_tool(name) for name in names]}
@@ -148,9 +154,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="A server with events and callbacks")
     parser.add_argument("--http", type=int, metavar="PORT")
     parser.add_argument("--channels")
+    parser.add_argument("--logs", action="store_true")
     given = parser.parse_args(arguments)
     if given.channels is not None:
         channels[:] = given.channels.split(",")
+    logging.update({"logging": {}} if given.logs else {})
     return serve_stdio(app) if given.http is None else serve_http(app, given.http)
 
 

@@ -12,9 +12,12 @@ import uvloop
 from gatewright.transport.base import FROM_CLIENTS, Limits
 from gatewright.transport.http_client import HttpUpstream
 from gatewright.transport.http_server import HttpServer, serve
-from tests.transport.collecting import within
-from tests.transport.http_peers import Reach
+from gatewright.transport.open_posts import Requests
+from gatewright.transport.sse_client import SsePipe, connect_sse
+from tests.transport.collecting import Collector, within
+from tests.transport.http_peers import Reach, ScriptedServer
 from tests.transport.sockets import Door, Open
+from tests.transport.sse_peers import NONE, Connect
 
 __all__: list[str] = []
 
@@ -61,6 +64,27 @@ async def reach() -> AsyncIterator[Reach]:
     yield maker
     for upstream in made:
         await upstream.close()
+
+
+@pytest.fixture
+async def connected() -> AsyncIterator[Connect]:
+    """Connects pipes, and sees to it that they close."""
+    pipes: list[SsePipe] = []
+    lost: list[int] = []
+
+    async def connector(server: ScriptedServer, **options: Any) -> tuple[SsePipe, Collector]:
+        collector = Collector()
+        hears = options.pop("lost", lambda ident, why, sent: lost.append(ident))
+        options["requests"] = Requests(options.pop("waits", lambda ident: True), hears, NONE.late)
+        pipe = await within(connect_sse(server.url, receiver=collector, **options))
+        pipes.append(pipe)
+        return pipe, collector
+
+    yield connector
+    for pipe in pipes:
+        pipe.close()
+        await within(pipe.wait_closed())
+    assert lost == []
 
 
 @pytest.fixture

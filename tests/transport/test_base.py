@@ -37,8 +37,11 @@ class _Pipe:
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []
+        self.closed = False
 
     def send(self, message: bytes) -> None:
+        if self.closed:
+            raise Closed("gone")
         self.sent.append(message)
 
 
@@ -46,4 +49,6 @@ def test_a_message_for_soon_is_not_sent_behind_more_than_that() -> None:
     pipe: Any = _Pipe()
     assert not send_soon(pipe, b"123", 7)
     assert send_soon(pipe, b"12", 7)
+    pipe.closed = True
+    assert not send_soon(pipe, b"12", 7)
     assert pipe.sent == [b"12"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gatewright.transport.http_answer import HIGH_WATER
 from gatewright.transport.http_client_connection import HEADER_BYTES, HttpClientConnection
 from gatewright.transport.http_fault import Fault
-from gatewright.transport.websocket_intake import Turns
+from gatewright.transport.read_turns import ReadTurns
 from tests.transport.collecting import whole, within
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -27,7 +27,7 @@ async def called(limit: int = 1000) -> AsyncIterator[tuple[HttpClientConnection,
     ours, theirs = socket.socketpair()
     gone = asyncio.Event()
     caller = HttpClientConnection(
-        "http://a", lambda _: gone.set(), Turns(asyncio.get_running_loop())
+        "http://a", lambda _: gone.set(), ReadTurns(asyncio.get_running_loop())
     )
     await asyncio.get_running_loop().create_connection(lambda: caller, sock=ours)
     theirs.setblocking(False)

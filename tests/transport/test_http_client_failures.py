@@ -12,6 +12,7 @@ from gatewright.transport.base import FROM_SERVERS, Limits
 from gatewright.transport.http_client import (
     AnswerTooLarge,
     BadAnswer,
+    CannotDial,
     CannotReach,
     ConnectionBroken,
     HttpUpstream,
@@ -112,7 +113,7 @@ async def test_a_server_that_is_not_there_got_nothing(reach: Reach) -> None:
     upstream = reach(f"http://127.0.0.1:{free_port()}/secret")
     assert await not_sent(upstream.post(b"{}", {}, nothing)) == (CannotReach, True)
     upstream = reach("http://no-such-host.invalid/")
-    assert await not_sent(upstream.post(b"{}", {}, nothing)) == (CannotReach, True)
+    assert await not_sent(upstream.post(b"{}", {}, nothing)) == (CannotDial, True)
 
 
 async def test_a_request_that_cannot_be_written_was_not_sent(reach: Reach) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 from pathlib import Path
@@ -13,7 +14,7 @@ from gatewright.transport.http_client_connection import HttpClientConnection
 from gatewright.transport.http_dial import dial
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
-from gatewright.transport.websocket_intake import Turns
+from gatewright.transport.read_turns import ReadTurns
 from tests.transport.certificate import make_certificate
 from tests.transport.collecting import Collector, within
 from tests.transport.http_peers import (
@@ -76,6 +77,58 @@ async def test_where_no_address_answers_it_says_so_and_nothing_was_sent(
     assert caught.value.not_sent is True
 
 
+@pytest.mark.parametrize("lacking_first", [True, False])
+async def test_what_an_address_says_counts_before_what_is_short_here(
+    monkeypatch: pytest.MonkeyPatch, lacking_first: bool
+) -> None:
+    """`localhost` where IPv6 is switched off: a server that is down would be taken for trouble of this machine's for ever."""
+    problems = [
+        OSError(errno.EADDRNOTAVAIL, "none"),
+        ConnectionRefusedError(errno.ECONNREFUSED, "no"),
+    ]
+    left = problems if lacking_first else problems[::-1]
+
+    async def reached(address: object) -> socket.socket:
+        raise left.pop(0)
+
+    monkeypatch.setattr(http_dial, "_reach", reached)
+    _addresses(monkeypatch, ("127.0.0.1", 1), ("127.0.0.1", 2))
+    assert await _fault() == (False, "refused")
+    left[:] = [OSError(errno.EADDRNOTAVAIL, "none"), OSError(errno.EMFILE, "many")]
+    assert (await _fault())[0]
+
+
+async def test_a_name_that_is_not_found_says_nothing_of_its_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor where whoever finds names is silent, or has too many to find."""
+    monkeypatch.setattr(http_dial, "LOOK_UP_S", 0.01)
+
+    async def silent(host: str, port: int) -> list[object]:
+        await asyncio.sleep(60)
+        return []
+
+    async def full(host: str, port: int) -> list[object]:
+        raise OSError(None, "too many names are looked up")
+
+    async def without(host: str, port: int) -> list[object]:
+        return []
+
+    for look_up, why in ((silent, "in time"), (full, "too many names"), (without, "no address")):
+        monkeypatch.setattr(http_dial, "look_up", look_up)
+        here, said = await _fault(whole=True)
+        assert (here, why in said) == (True, True)
+
+
+async def _fault(*, whole: bool = False) -> tuple[bool, str]:
+    """Whether a connection that is not made is trouble of this machine's, and the last word of why, or all of it."""
+    caller = HttpClientConnection("x", lambda _: None, ReadTurns(asyncio.get_running_loop()))
+    with pytest.raises(Fault) as caught:
+        await within(dial(Target("http://many.example/"), True, caller))
+    said = str(caught.value)
+    return caught.value.here, said if whole else said.rsplit(maxsplit=1)[-1]
+
+
 async def test_a_connection_that_is_not_made_in_time_was_never_used(reach: Reach) -> None:
     full, waiting = _full()
     upstream = reach(f"http://127.0.0.1:{full.getsockname()[1]}/")
@@ -121,7 +174,7 @@ async def test_a_server_without_tls_is_not_reached_with_it() -> None:
     async with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
         target = Target(server.url.replace("http:", "https:"))
         caller = HttpClientConnection(
-            target.origin, lambda _: None, Turns(asyncio.get_running_loop())
+            target.origin, lambda _: None, ReadTurns(asyncio.get_running_loop())
         )
         dialling = asyncio.ensure_future(dial(target, True, caller))
         with pytest.raises(Fault) as caught:

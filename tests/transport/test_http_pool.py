@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 
 import pytest
 
+from gatewright.transport import http_dial, http_pool
 from gatewright.transport.http_client_connection import HttpClientConnection
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_pool import HttpPool
@@ -13,7 +16,7 @@ from tests.transport.http_peers import ScriptedServer, Turn, answering, json_ans
 
 
 def pool_for(server: ScriptedServer, keep_alive_s: float = 4.0, most: int = 8) -> HttpPool:
-    return HttpPool(Target(server.url), True, keep_alive_s, most)
+    return HttpPool(Target(server.url), True, keep_alive_s, lambda: most)
 
 
 async def ask(pool: HttpPool, caller: HttpClientConnection, body: bytes = b"{}") -> bytes:
@@ -138,4 +141,84 @@ async def test_a_place_in_line_that_is_given_up_blocks_nobody() -> None:
         pool.give(third)
         assert pool.ready() is third
         pool.give(third)
+        await within(pool.close())
+
+
+async def test_a_bound_that_changes_holds_from_then_on() -> None:
+    most = 1
+    async with answering(json_answer(b"{}")) as server:
+        pool = HttpPool(Target(server.url), True, 4.0, lambda: most)
+        lent = [await within(pool.take(None))]
+        waiting = [asyncio.ensure_future(pool.take(None)) for _ in range(3)]
+        await asyncio.sleep(0)
+        most = 3
+        waiting.append(asyncio.ensure_future(pool.take(None)))
+        done, _ = await within(asyncio.wait(waiting[:2]))
+        lent += [one.result() for one in done]
+        await asyncio.sleep(0.05)
+        assert not waiting[2].done()
+        most = 1
+        pool.give(lent.pop())
+        pool.give(lent.pop())
+        await asyncio.sleep(0.05)
+        assert not waiting[2].done()
+        pool.give(lent.pop())
+        pool.give(await within(waiting[2]))
+        pool.give(await within(waiting[3]))
+        await within(pool.close())
+
+
+async def test_a_server_that_refuses_connections_for_long_is_not_reachable_though_one_is_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server)
+        lent = await within(pool.take(None))
+        server._server.close()
+        with pytest.raises(Fault):
+            await within(pool.take(None))
+        found = [pool.reachable]
+        monkeypatch.setattr(http_pool, "REFUSED_S", 0.0)
+        found.append(pool.reachable)
+        await ask(pool, lent)
+        pool.give(lent)
+        assert [*found, pool.reachable] == [True, False, True]
+        await within(pool.close())
+
+
+async def test_a_server_is_reachable_as_long_as_any_connection_is_open() -> None:
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server)
+        found = [pool.reachable]
+        lent = await within(pool.take(None))
+        found.append(pool.reachable)
+        await ask(pool, lent)
+        pool.give(lent)
+        found.append(pool.reachable)
+        lent.abort()
+        found.append(pool.reachable)
+        assert found == [False, True, True, False]
+        await within(pool.close())
+
+
+async def test_connections_that_cannot_be_opened_from_here_say_nothing_of_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Too many open files here, or its name is not found for a moment."""
+    monkeypatch.setattr(http_pool, "REFUSED_S", 0.0)
+    troubles = [OSError(errno.EMFILE, "full"), socket.gaierror(socket.EAI_AGAIN, "no answer")]
+
+    async def reach_nothing(*_: object) -> None:
+        raise troubles.pop()
+
+    async with answering(json_answer(b"{}")) as server:
+        pool = pool_for(server)
+        lent = await within(pool.take(None))
+        monkeypatch.setattr(http_dial, "reach_host", reach_nothing)
+        for _ in range(2):
+            with pytest.raises(Fault) as caught:
+                await within(pool.take(None))
+            assert (caught.value.kind, caught.value.here) == ("unreachable", True)
+        assert pool.reachable
+        pool.give(lent)
         await within(pool.close())

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from gatewright.transport.http_slices import SLICE_BYTES, Sliced
-from gatewright.transport.websocket_intake import TURN_S, Turns
+from gatewright.transport.read_turns import TURN_S, ReadTurns
 from tests.transport.asgi import echo
 from tests.transport.raw_http import connected
 
@@ -19,7 +19,7 @@ POST = b"POST / HTTP/1.1\r\nhost: a\r\n"
 class Pieces(Sliced):
     """Keeps what it is to parse."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: ReadTurns) -> None:
         super().__init__(turns)
         self.got: list[bytes] = []
         self._paused = False
@@ -60,7 +60,7 @@ class Wire(asyncio.Transport):
 
 @pytest.mark.parametrize("size", [1, SLICE_BYTES, SLICE_BYTES + 1, 10 * SLICE_BYTES + 7])
 async def test_much_is_parsed_in_slices_and_nothing_is_read_meanwhile(size: int) -> None:
-    pieces = Pieces(Turns(asyncio.get_running_loop()))
+    pieces = Pieces(ReadTurns(asyncio.get_running_loop()))
     pieces.transport = wire = Wire(pieces)
     whole = bytes(number % 251 for number in range(size))
     pieces.data_received(whole)
@@ -73,7 +73,7 @@ async def test_much_is_parsed_in_slices_and_nothing_is_read_meanwhile(size: int)
 
 async def test_what_many_send_in_one_moment_is_parsed_in_several_turns_and_in_order() -> None:
     """Of two thousand clients that connect at once each has a head; an innocent caller had waited for all of them."""
-    turns, order, each = Turns(asyncio.get_running_loop()), list[int](), list[int]()
+    turns, order, each = ReadTurns(asyncio.get_running_loop()), list[int](), list[int]()
 
     class Costly(Pieces):
         def feed(self, data: bytes) -> None:
@@ -101,7 +101,7 @@ async def test_what_many_send_in_one_moment_is_parsed_in_several_turns_and_in_or
 
 
 async def test_what_is_behind_an_upgrade_is_handed_to_whoever_speaks_it() -> None:
-    turns = Turns(asyncio.get_running_loop())
+    turns = ReadTurns(asyncio.get_running_loop())
     heir = Pieces(turns)
 
     class Upgrading(Pieces):
@@ -119,7 +119,7 @@ async def test_what_is_behind_an_upgrade_is_handed_to_whoever_speaks_it() -> Non
 
 async def test_an_heir_that_wants_nothing_read_is_left_alone() -> None:
     """What is held of a client that is not known yet would grow with all that it sends."""
-    turns = Turns(asyncio.get_running_loop())
+    turns = ReadTurns(asyncio.get_running_loop())
 
     class Holding(Pieces):
         def feed(self, data: bytes) -> None:
@@ -143,7 +143,7 @@ async def test_an_heir_that_wants_nothing_read_is_left_alone() -> None:
 
 async def test_a_connection_that_wants_to_read_on_does_so_behind_what_came() -> None:
     """Where it read at once, all that a client sends would be held, and copied with each read."""
-    pieces = Pieces(Turns(asyncio.get_running_loop()))
+    pieces = Pieces(ReadTurns(asyncio.get_running_loop()))
     pieces.transport = wire = Wire(pieces)
     pieces.data_received(b"x" * 3 * SLICE_BYTES)
     pieces.read_on()
@@ -157,7 +157,7 @@ async def test_a_connection_that_wants_to_read_on_does_so_behind_what_came() -> 
 
 
 async def test_nothing_is_parsed_of_a_connection_that_is_gone() -> None:
-    pieces = Pieces(Turns(asyncio.get_running_loop()))
+    pieces = Pieces(ReadTurns(asyncio.get_running_loop()))
     pieces.transport = Wire(pieces)
     pieces.data_received(b"x" * 10 * SLICE_BYTES)
     pieces.forget()
@@ -179,7 +179,7 @@ async def test_one_that_cannot_parse_what_came_ends() -> None:
         def feed(self, data: bytes) -> None:
             raise ZeroDivisionError
 
-    pieces = Broken(Turns(asyncio.get_running_loop()))
+    pieces = Broken(ReadTurns(asyncio.get_running_loop()))
     pieces.transport = wire = Wire(pieces)
     told: list[object] = []
     loop = asyncio.get_running_loop()

@@ -14,8 +14,8 @@ from gatewright.transport import http_connection, slow_senders
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
 from gatewright.transport.http_slices import SLICE_BYTES, Sliced
+from gatewright.transport.read_turns import ReadTurns
 from gatewright.transport.slow_senders import Resting, SlowSenders
-from gatewright.transport.websocket_intake import Turns
 from tests.transport.asgi import answer, echo
 from tests.transport.certificate import make_certificate
 from tests.transport.collecting import within
@@ -29,24 +29,24 @@ HEAD = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n"
 @pytest.fixture(autouse=True)
 def _crowded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others have always taken the time of the turn."""
-    monkeypatch.setattr(Turns, "has_time", property(lambda _: False))
+    monkeypatch.setattr(ReadTurns, "has_time", property(lambda _: False))
 
 
 @pytest.fixture
 def halt(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Callable[[], None]]:
     """From its call on nobody in line has a turn, until what it returns is called."""
-    run = Turns._run
+    run = ReadTurns._run
 
     def halted() -> Callable[[], None]:
-        line: list[Turns] = []
+        line: list[ReadTurns] = []
 
-        def stands(self: Turns) -> None:
+        def stands(self: ReadTurns) -> None:
             line.append(self)
 
-        monkeypatch.setattr(Turns, "_run", stands)
+        monkeypatch.setattr(ReadTurns, "_run", stands)
 
         def go_on() -> None:
-            monkeypatch.setattr(Turns, "_run", run)
+            monkeypatch.setattr(ReadTurns, "_run", run)
             for turns in line:
                 run(turns)
 
@@ -108,7 +108,7 @@ async def test_a_tcp_client_that_sends_single_bytes_rests(rested: list[Resting])
 
 
 async def test_a_websocket_that_sends_single_bytes_rests_though_others_flood() -> None:
-    turns = Turns(asyncio.get_running_loop())
+    turns = ReadTurns(asyncio.get_running_loop())
     wire, other, whole = Wire(turns), Wire(turns), frame(100)
     for now, data in ((0.0, whole[:20]), (1.0, b"x"), (2.0, b"x")):
         wire.now = now
@@ -148,6 +148,32 @@ async def test_a_known_head_that_waits_for_its_body_at_the_stop_is_answered() ->
         client.say(b"more")
         assert await client.hear() == (200, b"more")
         await within(stopping)
+
+
+async def test_a_request_in_line_behind_a_last_answer_is_not_begun(
+    halt: Callable[[], Callable[[], None]],
+) -> None:
+    """Its client was told that the connection ends with that answer, and may make the request once more elsewhere."""
+    heard, served, go_on = list[str](), asyncio.Event(), list[Callable[[], None]]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        heard.append(scope["path"])
+        await served.wait()
+        await answer(send, 200, b"")
+        go_on[0]()
+
+    async with connected(app) as client:
+        client.say(GET)
+        await until(lambda: heard)
+        stopping = asyncio.create_task(client.server.stop(20))
+        await asyncio.sleep(0.02)
+        go_on.append(halt())
+        client.say(GET.replace(b"/a?b", b"/late"))
+        await until(lambda: stand_in_line(client.server))
+        served.set()
+        assert b"connection: close" in await client.head()
+        await within(stopping)
+    assert heard == ["/a"]
 
 
 async def test_half_a_request_keeps_no_server_from_its_stop(

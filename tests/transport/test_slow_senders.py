@@ -15,6 +15,7 @@ from gatewright.transport.base import Limits
 from gatewright.transport.http_connection import HttpConnection
 from gatewright.transport.http_server import serve
 from gatewright.transport.http_slices import SLICE_BYTES
+from gatewright.transport.read_turns import ReadTurns
 from gatewright.transport.slow_senders import (
     AT_ONCE,
     MUCH_BYTES,
@@ -24,7 +25,6 @@ from gatewright.transport.slow_senders import (
     SlowSenders,
 )
 from gatewright.transport.tcp import TcpPipe
-from gatewright.transport.websocket_intake import Turns
 from tests.transport.asgi import echo, echo_at_most
 from tests.transport.collecting import within
 from tests.transport.raw_http import RawClient, connected, dialled
@@ -370,7 +370,7 @@ async def test_a_slow_line_over_tcp_is_read_once_a_rest(monkeypatch: pytest.Monk
 
 
 async def test_all_connections_of_a_loop_that_share_turns_share_the_line_of_those_at_rest() -> None:
-    turns = Turns(asyncio.get_running_loop())
+    turns = ReadTurns(asyncio.get_running_loop())
     first, second = Wire(turns), Wire(turns)
     for wire in (first, second):
         wire.intake.take(frame(100)[:20])

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
-
 import pytest
 
-from gatewright.transport import sse_client
+from gatewright.transport import sse_client, sse_endpoint
 from gatewright.transport.base import SLOW_READER, Closed, Limits
 from gatewright.transport.http_client import BadAnswer, CannotReach, UpstreamError
 from gatewright.transport.sse_client import NoEventStream, SsePipe, connect_sse
@@ -18,51 +14,7 @@ from tests.transport.http_peers import (
     free_port,
     json_answer,
 )
-
-Connect = Callable[..., Coroutine[Any, Any, tuple[SsePipe, Collector]]]
-ENDPOINT = b"event: endpoint\ndata: /messages?session=1\n\n"
-ACCEPTED = b"HTTP/1.1 202 Accepted\r\ncontent-length: 8\r\n\r\nAccepted"
-
-
-class SseServer(ScriptedServer):
-    """Answers each POST on the stream, with what was posted."""
-
-    def __init__(self, first: bytes = ENDPOINT, answer: bytes = ACCEPTED) -> None:
-        super().__init__(self._answer)
-        self.first = first
-        self.answer = answer
-        self.stream: Turn
-        self.posted: list[bytes] = []
-
-    async def event(self, data: bytes, end: bytes = b"") -> None:
-        event = b"event: message\r\ndata: " + data + b"\r\n\r\n"
-        await self.stream.say(b"%x\r\n%b\r\n" % (len(event), event) + end)
-
-    async def _answer(self, turn: Turn) -> None:
-        if turn.head.startswith(b"GET"):
-            self.stream = turn
-            await turn.say(event_stream(self.first, end=False))
-            await turn.gone()
-        self.posted.append(turn.body)
-        await turn.say(self.answer)
-        await self.event(turn.body)
-
-
-@pytest.fixture
-async def connected() -> AsyncIterator[Connect]:
-    """Connects pipes, and sees to it that they close."""
-    pipes: list[SsePipe] = []
-
-    async def connector(server: ScriptedServer, **options: Any) -> tuple[SsePipe, Collector]:
-        collector = Collector()
-        pipe = await within(connect_sse(server.url, receiver=collector, **options))
-        pipes.append(pipe)
-        return pipe, collector
-
-    yield connector
-    for pipe in pipes:
-        pipe.close()
-        await within(pipe.wait_closed())
+from tests.transport.sse_peers import ENDPOINT, NONE, Connect, SseServer
 
 
 async def test_messages_go_by_post_and_come_back_on_the_stream_in_order(connected: Connect) -> None:
@@ -140,7 +92,13 @@ async def test_a_stream_that_ends_before_it_named_an_endpoint_is_a_bad_answer(
 
 async def test_a_server_that_is_not_there_cannot_be_reached() -> None:
     with pytest.raises(CannotReach):
-        await within(connect_sse(f"http://127.0.0.1:{free_port()}/", receiver=Collector()))
+        await within(
+            connect_sse(
+                f"http://127.0.0.1:{free_port()}/",
+                receiver=Collector(),
+                requests=NONE,
+            )
+        )
 
 
 async def test_nothing_is_delivered_before_the_pipe_is_in_its_owners_hands() -> None:
@@ -151,7 +109,7 @@ async def test_nothing_is_delivered_before_the_pipe_is_in_its_owners_hands() -> 
             held[0].send(message)
 
         collector = Collector(send_back)
-        held.append(await connect_sse(server.url, receiver=collector))
+        held.append(await connect_sse(server.url, receiver=collector, requests=NONE))
         await collector.count(2)
         assert collector.messages == [b"early", b"early"]
         held[0].close()
@@ -182,47 +140,6 @@ async def test_closing_posts_what_was_sent_and_closes_the_stream(connected: Conn
         assert await within(pipe.wait_closed()) == "closed"
         assert server.posted == [b"1", b"2"]
         await within(server.lost.wait())
-
-
-async def test_a_message_that_is_refused_ends_the_pipe(connected: Connect) -> None:
-    async with SseServer(answer=json_answer(b"{}", b"404 Not Found")) as server:
-        pipe, collector = await connected(server)
-        pipe.send(b"{}")
-        assert await collector.end() == "a message was refused: HTTP 404"
-
-
-async def test_a_message_that_cannot_be_posted_ends_the_pipe(connected: Connect) -> None:
-    class Hanging(SseServer):
-        async def _answer(self, turn: Turn) -> None:
-            if turn.head.startswith(b"GET"):
-                await super()._answer(turn)
-            turn.reset()
-
-    async with Hanging() as server:
-        pipe, collector = await connected(server)
-        pipe.send(b"{}")
-        assert "closed the connection" in await collector.end()
-
-
-async def test_a_message_answered_late_does_not_hold_up_the_next_for_long(
-    connected: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sse_client, "ORDER_S", 0.02)
-    release = asyncio.Event()
-
-    class Late(SseServer):
-        async def _answer(self, turn: Turn) -> None:
-            if turn.body == b"late":
-                await within(release.wait())
-            await super()._answer(turn)
-
-    async with Late() as server:
-        pipe, collector = await connected(server)
-        pipe.send(b"late")
-        pipe.send(b"next")
-        assert await collector.count(1) == [b"next"]
-        release.set()
-        assert await collector.count(2) == [b"next", b"late"]
 
 
 async def test_a_server_that_accepts_nothing_is_a_slow_reader(connected: Connect) -> None:
@@ -258,7 +175,7 @@ async def test_the_error_of_an_opening_says_nothing_was_sent(connected: Connect)
 
 async def test_an_endpoint_that_is_longer_than_any_is_refused(connected: Connect) -> None:
     """The library remembers the URLs that it is given."""
-    endpoint = b"/m?" + b"x" * sse_client.ENDPOINT_CHARS
+    endpoint = b"/m?" + b"x" * sse_endpoint.ENDPOINT_CHARS
     async with SseServer(b"event: endpoint\ndata: " + endpoint + b"\n\n") as server:
         with pytest.raises(BadAnswer, match="more than 8192 characters"):
             await connected(server)

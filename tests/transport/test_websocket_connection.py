@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.transport import websocket_connection, websocket_intake
+from gatewright.transport import read_turns, websocket_connection
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
 from gatewright.transport.websocket_connection import DIRECT, WebSocketConnection
@@ -262,7 +262,7 @@ async def test_a_crowd_that_leaves_at_once_takes_turns(
 ) -> None:
     """What each of thousands leaves to be done would stop everybody, were it done in one turn of the loop."""
     count, turns, left = 60, 0, 0
-    monkeypatch.setattr(websocket_intake, "TURN_S", 0.0)
+    monkeypatch.setattr(read_turns, "TURN_S", 0.0)
 
     async def counts() -> None:
         nonlocal turns, left

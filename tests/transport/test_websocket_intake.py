@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.transport.read_turns import ReadTurns
 from gatewright.transport.websocket_intake import (
-    CONNECTIONS_A_TURN,
     CONTROL_BURST,
     CONTROL_PER_S,
     EXCUSED,
@@ -21,7 +20,6 @@ from gatewright.transport.websocket_intake import (
     FRAMES_PER_S,
     PACED_PER_S,
     Intake,
-    Turns,
 )
 from tests.transport.collecting import within
 
@@ -44,7 +42,7 @@ class Wire:
     """An intake with all that it calls, on a clock that the test sets."""
 
     def __init__(
-        self, turns: Turns | None = None, *, open_: bool = True, paced: bool = False
+        self, turns: ReadTurns | None = None, *, open_: bool = True, paced: bool = False
     ) -> None:
         self.now = 0.0
         self.pauses = 0
@@ -53,7 +51,7 @@ class Wire:
         self.reads = True
         self.changes = 0
         self.floods: list[str] = []
-        self.turns = turns or Turns(asyncio.get_running_loop())
+        self.turns = turns or ReadTurns(asyncio.get_running_loop())
         self.intake = Intake(
             self.turns,
             lambda: self.now,
@@ -150,7 +148,7 @@ async def test_a_connection_that_was_refused_was_never_listened_to() -> None:
 
 
 async def test_a_turn_has_a_few_frames_of_each_whoever_sent_more() -> None:
-    turns = Turns(asyncio.get_running_loop())
+    turns = ReadTurns(asyncio.get_running_loop())
     many, few = Wire(turns), Wire(turns)
     many.intake.take(frame(1) * 1000)
     few.intake.take(frame(1))
@@ -161,33 +159,6 @@ async def test_a_turn_has_a_few_frames_of_each_whoever_sent_more() -> None:
     assert max(map(len, many.parsed)) <= FRAMES_A_TURN * len(frame(1))
     await many.quiet()
     assert many.got == frame(1) * 1000
-
-
-async def test_the_loop_has_its_turn_while_many_have_much_to_parse() -> None:
-    """Counted in turns, not in seconds: the clock of the turns runs out at each look."""
-
-    class Hasty:
-        def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-            self._loop = loop
-            self._now = 0.0
-
-        def time(self) -> float:
-            self._now += 1.0
-            return self._now
-
-        def call_soon(self, *given: object) -> object:
-            return self._loop.call_soon(*given)  # type: ignore[arg-type]
-
-    turns = Turns(Hasty(asyncio.get_running_loop()))  # type: ignore[arg-type]
-    wires = [Wire(turns) for _ in range(20)]
-    for wire in wires:
-        wire.intake.take(frame(1) * 1000)
-    seen = []
-    while any(wire.intake.waits for wire in wires):
-        seen.append(sum(len(wire.got) for wire in wires))
-        await asyncio.sleep(0)
-    steps = [after - before for before, after in pairwise(seen)]
-    assert max(steps) <= FRAMES_A_TURN * len(frame(1))
 
 
 def floods() -> Iterator[tuple[str, bytes, str]]:
@@ -290,44 +261,6 @@ async def test_a_large_message_may_have_as_many_pieces_as_kilobytes() -> None:
     wire.intake.take(b"".join(pieces))
     await wire.quiet()
     assert (wire.floods, wire.got) == ([], b"".join(pieces))
-
-
-async def test_many_who_send_much_have_no_more_of_a_turn_together_than_a_few() -> None:
-    """What a message asks for costs far more than to parse it."""
-    turns = Turns(asyncio.get_running_loop())
-    wires = [Wire(turns) for _ in range(40)]
-    for wire in wires:
-        wire.intake.take(frame(1) * 20)
-    most = before = 0
-    while before < 40 * 20:
-        await asyncio.sleep(0)
-        now = sum(len(wire.got) for wire in wires) // len(frame(1))
-        most, before = max(most, now - before), now
-    assert most <= FRAMES_A_TURN * (CONNECTIONS_A_TURN + 1)
-
-
-async def test_one_that_breaks_in_its_turn_costs_the_others_none_of_theirs() -> None:
-    told: list[object] = []
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, about: told.append(about.get("exception")))
-    turns, worked = Turns(loop), asyncio.Event()
-
-    class One:
-        def __init__(self, *, broken: bool) -> None:
-            self.broken = broken
-
-        def work(self) -> None:
-            if self.broken:
-                raise ZeroDivisionError
-            worked.set()
-
-    try:
-        turns.want(One(broken=True))
-        turns.want(One(broken=False))
-        await within(worked.wait())
-    finally:
-        loop.set_exception_handler(None)
-    assert [type(one) for one in told] == [ZeroDivisionError]
 
 
 async def test_only_what_was_left_for_another_turn_has_waited() -> None:

@@ -8,16 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.patterns import Pattern
 from gatewright.validators.options import BadOptions
-from gatewright.validators.paths import (
-    may_be_read_otherwise,
-    may_climb,
-    names_path,
-    names_variable,
-    path_rule,
-    prepare,
-)
+from gatewright.validators.paths import path_rule, prepare
 
 ROOT = "/data/project"
 
@@ -322,24 +314,6 @@ def test_links_are_followed_as_often_as_a_kernel_does(links: int, rule: str | No
     chain = {f"l{number}": f"l{number + 1}" for number in range(links)}
     found = prepare({"root": ROOT}).judge({"path": "l0/x", "symlinks": chain})
     assert (found and found.rule) == rule
-
-
-@pytest.mark.parametrize("text", ["v1.x%y z", "half%", "a%20b c", "50%.", "x.. y", "..."])
-def test_a_text_with_dots_and_signs_that_leads_nowhere_is_no_path(text: str) -> None:
-    assert not names_path("note", text)
-
-
-ODD = st.text(st.sampled_from("$`%{(a/:.?*[ x0&;+#\n_"), max_size=8)
-READ_OTHERWISE = Pattern(r"[%&+;?#*]|0x| (?:/|\n?\Z)|(?:^|/) ")
-CLIMBING = Pattern(r"\.\.|[?*\[{]")
-VARIABLE = Pattern(r"\$[{(]|`|^\$\w+(?:/|\n?\Z)")
-
-
-@given(ODD)
-def test_plain_searches_in_a_path_find_what_the_patterns_say(path: str) -> None:
-    assert may_be_read_otherwise(path) == READ_OTHERWISE.within(path)
-    assert may_climb(path) == CLIMBING.within(path)
-    assert names_variable(path) == VARIABLE.within(path)
 
 
 def test_below_what_is_not_there_the_file_system_is_asked_nothing() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from gatewright.mcp.wire import jsonrpc
-from gatewright.schemas.json_strings import Place, light_text
+from gatewright.schemas.json_pointers import Place
 from gatewright.schemas.objection import Objection
+from gatewright.schemas.value_weight import light_text
 from gatewright.validators import registry
 from gatewright.validators.registry import (
     BUILT_IN,

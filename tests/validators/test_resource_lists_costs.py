@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from gatewright.validators import network, paths, resource_lists, resources, uris
+from gatewright.validators import network, path_forms, resource_lists, resources, uris
 from gatewright.validators.resource_lists import PARTS_MOST, listed
 from gatewright.validators.resources import Resources
 from tests.costs import DOUBLED, lines_run
 
-MODULES = (resource_lists, resources, paths, uris, network)
+MODULES = (resource_lists, resources, path_forms, uris, network)
 SIZES = (100, 200, 400)
 UNITS = (
     *(",/x", ";/srv/data/x", " /x", "|~/x", "\n/x", "',/x'", '"/x" ', "`/x`", ":/x", "(/x)", "[/x]", "<../x>", "={/x}"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.schemas.json_strings import pointer
+from gatewright.schemas.json_pointers import pointer
 from gatewright.validators.resources import Host, Resources, flaw_of_pattern
 
 

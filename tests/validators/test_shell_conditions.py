@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewright.validators.shell_lists import read_list
+from gatewright.validators.shell_pipelines import read_list
 from gatewright.validators.shell_syntax import Unacceptable
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from gatewright.validators import shell_loops
 from gatewright.validators.sandbox import prepare
-from gatewright.validators.shell_lists import read_list
 from gatewright.validators.shell_loops import assigned
+from gatewright.validators.shell_pipelines import read_list
 from gatewright.validators.shell_syntax import Unacceptable, root_of
 from tests.costs import DOUBLED, lines_run
 

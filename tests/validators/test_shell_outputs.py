@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewright.validators.shell_lists import MARKS, read_list
+from gatewright.validators.shell_pipelines import MARKS, read_list
 
 
 def words(line: str) -> list[str]:

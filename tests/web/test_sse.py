@@ -111,6 +111,23 @@ def test_an_event_over_the_limit_is_refused_whatever_its_shape() -> None:
             parser.feed(b"\n\ndata: a\n\n")
 
 
+@pytest.mark.parametrize(
+    ("event", "ident"),
+    [
+        (b"id: e7\ndata: " + b"x" * 200, "e7"),
+        (b"data: " + b"x" * 200 + b"\nid: e7", ""),
+        (b"data: " + b"x" * 200, ""),
+        (b"id: e6\ndata: " + b"x" * 200, ""),
+    ],
+)
+def test_what_is_too_long_is_named_where_its_id_came_before_it(event: bytes, ident: str) -> None:
+    parser = SseParser(100)
+    assert parser.feed(b"id: e6\ndata: a\n\n" + event) == [SseEvent(b"a", id="e6")]
+    with pytest.raises(EventTooLarge) as caught:
+        parser.feed(b"")
+    assert (caught.value.id, caught.value.begins[:3]) == (ident, b"xxx")
+
+
 def test_many_small_events_are_not_one_large_one() -> None:
     assert len(parse(b"data: 12345\n\n" * 1000, limit=20)) == 1000
 
@@ -229,3 +246,18 @@ def test_an_event_of_many_lines_is_put_together_as_they_come() -> None:
         SseEvent(b"\n".join([b"a"] * 1000)),
         SseEvent(b"one"),
     ]
+
+
+@pytest.mark.parametrize("step", [1, 3, 10, 64, 10_000])
+@pytest.mark.parametrize("line", [b"-" * 500, b"-\ndata:" * 100])
+def test_how_an_event_that_is_too_long_begins_is_told(step: int, line: bytes) -> None:
+    text = b'data: {"id":1}' + line
+    parser = SseParser(100)
+
+    def feed_all() -> None:
+        for at in range(0, len(text), step):
+            parser.feed(text[at : at + step])
+
+    with pytest.raises(EventTooLarge) as caught:
+        feed_all()
+    assert caught.value.begins.startswith(b'{"id":1}')

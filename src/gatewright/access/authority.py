@@ -1,4 +1,4 @@
-"""`Authority`: issues, revokes, restores, evaluates grants; binds each to its tool's definition; audits all changes to grants."""
+"""`Authority`: issues, revokes, restores, evaluates grants, bound to tool definitions; `look` applies others' changes and audits all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gatewright.call import Call, Caller, Target, Tool
 from gatewright.in_force import InForce
 from gatewright.listeners import Signal
 from gatewright.servers.definition_digest import definition_digest
-from gatewright.storage.each import run_each
+from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["Authority", "Record"]

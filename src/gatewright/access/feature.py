@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from gatewright.access.authority import Authority
+from gatewright.access.configured_grants import grants_of
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grants
 from gatewright.access.methods import access_methods, access_tools
 from gatewright.access.permission_gate import Permission
 from gatewright.access.permission_methods import permission_methods
 from gatewright.access.permission_policy import ServerPermissions, permitting_of
-from gatewright.access.policy import folders_of, grants_of
 from gatewright.access.resolve_gate import Resolve
 from gatewright.access.resolver import CatalogueResolver
 from gatewright.approvals.queue import ApprovalQueue
@@ -27,7 +27,9 @@ from gatewright.mcp.wire.permissions import ASKED
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.names import kernel_names
-from gatewright.servers.supervisor_dependencies import ServerSide, with_own_tools
+from gatewright.servers.own_tools import with_own_tools
+from gatewright.servers.supervisor_dependencies import ServerSide
+from gatewright.servers.working_folders import folders_of
 
 __all__ = ["AccessFeature"]
 
@@ -70,7 +72,7 @@ class AccessFeature(Feature):
         """The access table, and the gates that read it."""
         grants = grants_of(settings, self._authority.layer)
         folders = folders_of(settings)
-        private = frozenset(one.id for one in settings.servers if one.private)
+        private = {one.id: one.registered_by for one in settings.servers if one.registered_by}
         access = Access(
             grants, time.time, open_methods=self._open, folders=folders, private=private
         )

@@ -6,7 +6,7 @@ Tools are decided one by one, and so are their tasks; prompts, resources and eve
 with the server as a whole, because grants name tools only.
 
 The process owner's host and operators stand where the default policy would: what the configuration's
-servers offer is open to them, and the gateway's own tools to operators; those about tools (`is_meta`) are open to everybody, as lists
+servers offer is open to them, and the gateway's own tools to operators; an agent has what it registered itself. Those about tools (`is_meta`) are open to everybody, as lists
 are. An explicit word in the table holds for them as for everybody.
 Calls that no server answers belong to the gateway itself; of those, lists are filtered line by line
 with `may_see`, and MGP's own methods do not exist for anybody but an operator unless they are `open`.
@@ -26,12 +26,12 @@ from msgspec.structs import replace
 from gatewright.access.grants import Decision, Grants, granting, no_grant
 from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_many, too_risky
 from gatewright.access.touched import Known, looked_through, touched
-from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
+from gatewright.call import ANONYMOUS, KERNEL, Back, Call, Caller, Refusal, Target, Tool, Who
 from gatewright.command_text import to_type
 from gatewright.identity.rights import rights_of, runs_programs
 from gatewright.mcp.wire.permissions import INVOKE, LIST_ALL, REGISTRY_READ, REGISTRY_WRITE
-from gatewright.schemas.json_strings import outweighs
 from gatewright.schemas.objection import Validator
+from gatewright.schemas.value_weight import outweighs
 from gatewright.servers.definition_digest import definition_digest
 from gatewright.servers.names import is_meta
 from gatewright.short_cache import LONGEST
@@ -91,17 +91,17 @@ class Access:
         *,
         open_methods: Container[str] = frozenset(),
         folders: Mapping[str, str] | None = None,
-        private: Container[str] = (),
+        private: Mapping[str, Who] | None = None,
     ) -> None:
         """`clock` gives Unix seconds. `open_methods` are the `mgp/…` methods that everybody may call, `folders` says in which folder
-        of this machine a server runs, `private` are servers that the owner's host does not have by default."""
+        of this machine a server runs, `private` are servers that by default only operators have and the agent that registered each."""
         self._grants = grants
         self._clock = clock
         self._open = open_methods
         self._decided: dict[_Question, tuple[_Definition | None, Judged]] = {}
         self._decided_at = -1
         self._folders = folders or {}
-        self._private = private
+        self._private = private or {}
         self._bounds: dict[tuple[Sequence[Sequence[str]], str], Resources | None] = {}
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
@@ -238,10 +238,13 @@ class Access:
         word = self._grants.decide(caller.id, server, tool, self._clock(), _digest_of(known))
         if word.source == "default_policy" and is_meta(Target(server, tool)):
             return True, word.source, word
+        # By kind and id: a key may be named as another caller is. What nameless callers registered is no one's of them.
+        if caller.who == self._private.get(server) and caller.kind != ANONYMOUS.kind:
+            return _judge(caller, word, (caller.kind,))
         return _judge(caller, word, _OPERATOR if self._closed(server) else _ROLES)
 
     def _closed(self, server: str) -> bool:
-        """Whether operators alone have a server where the table says nothing. Claims open none of its tools."""
+        """Whether a server is the gateway's own or registered by an agent. Claims open none of its tools."""
         return server == KERNEL or server in self._private
 
     def _may_invoke(self, caller: Caller, target: Target, tool: Tool | None) -> bool | None:

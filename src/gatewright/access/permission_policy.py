@@ -33,7 +33,7 @@ from gatewright.config.oversight import PermissionPolicy
 from gatewright.listeners import Signal
 from gatewright.mcp.wire.permissions import MOST, Value, permission_risk
 from gatewright.servers.permission_admission import Standing, TooManyPermissions
-from gatewright.storage.each import run_each
+from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["Asks", "Record", "ServerPermissions", "permitting_of"]

@@ -82,6 +82,8 @@ class CatalogueResolver:
         those who could use it: for everybody else the server does not exist."""
         if call.kind == "resource" and (contested := self._contested(call)) is not None:
             return contested
+        if (owner := self._owner_away(call)) is not None:
+            return self._barred.get(owner) or self._not_yet(owner, made=made)
         for server in self._catalogue.view(call.profile).servers:
             if not self._may_own(call, server) or not self._may_reach(call.caller, server):
                 continue
@@ -91,6 +93,17 @@ class CatalogueResolver:
             if not self._has_listed(call, server):
                 return self._not_yet(server, made=made)
         return self._switched_off(call) if call.kind == "tool" else None
+
+    def _owner_away(self, call: Call) -> str | None:
+        """The server that a prompt or a URI is of, or may turn out to be of, and that is not there."""
+        if call.kind == "resource":
+            found = self._catalogue.away(call.profile, call.name, call.caller)
+        elif call.kind == "prompt":
+            target = self._catalogue.prompt(call.profile, call.name, there=False)
+            found = None if target is None else target.server
+        else:
+            return None
+        return found if found is not None and self._may_reach(call.caller, found) else None
 
     def _has_listed(self, call: Call, server: str) -> bool:
         """Whether a server has said what it offers, of the kind that is called."""
@@ -106,10 +119,11 @@ class CatalogueResolver:
         if owner is not None and made:
             owner.life.missed()  # else it would be tried again by nobody: no call reaches it before its tools are known
         stopped = spec is not None and spec.stopped
+        off = spec is not None and not spec.enabled
         how = "has not listed its tools yet" if state == "connected" else "is not connected"
         return Refusal(
-            "upstream_unavailable" if stopped else _REASONS.get(state, "server_not_ready"),
-            f"server {server} {how} ({state}); {_way(server, stopped)}",
+            "upstream_unavailable" if stopped or off else _REASONS.get(state, "server_not_ready"),
+            f"server {server} {how} ({state}); {_way(server, stopped, off)}",
             {"server": server, "state": state},
             1000,
         )
@@ -145,14 +159,14 @@ class CatalogueResolver:
         return None
 
     def _contested(self, call: Call) -> Refusal | None:
-        """A URI that several servers claim is none of theirs; in qualified form it is one's."""
-        found = self._catalogue.claimants(call.profile, call.name, call.caller)
-        if len(found) < 2:
-            return None if found or len(call.name) <= LONGEST_URI else _too_long(call.name)
+        """A URI that several servers claim, or one and what had its id before, is none of theirs; in qualified form it is one's."""
+        found, claims = self._catalogue.claimants(call.profile, call.name, call.caller)
+        if claims < 2 or not found:
+            return None if claims or len(call.name) <= LONGEST_URI else _too_long(call.name)
         names = [wrap_uri(one) for one in found]
         return Refusal(
             "not_found",
-            f"several servers have a resource {call.name[:128]!r}; read one of them as "
+            f"several servers have or had a resource {call.name[:128]!r}; read it as "
             + " or ".join(names)[:2000],
             {"uri": call.name, "candidates": names},
         )
@@ -172,7 +186,9 @@ def _too_long(uri: str) -> Refusal:
     )
 
 
-def _way(server: str, stopped: bool) -> str:
+def _way(server: str, stopped: bool, off: bool) -> str:
+    if off:
+        return f"it is switched off; `{to_type('server enable {}', server)}` enables it"
     if stopped:
         return f"an operator stopped it; `{to_type('server start {}', server)}` starts it"
     return f"`{to_type('server list')}` says why, `{to_type('server restart {}', server)}` tries again at once"

@@ -15,11 +15,12 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from gatewright.access.configured_grants import grants_of
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Layer
-from gatewright.access.policy import folders_of, grants_of
 from gatewright.call import KERNEL, Caller
 from gatewright.config import Settings
+from gatewright.servers.working_folders import folders_of
 
 __all__ = ["JUDGED", "Finding", "Simulation", "Tally", "judge", "simulate", "tally"]
 

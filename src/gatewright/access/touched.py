@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gatewright.call import Call
-from gatewright.schemas.json_strings import Place
+from gatewright.schemas.json_pointers import Place
 from gatewright.transport.slices import in_slices
 from gatewright.validators.resources import Resources
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gatewright import __version__
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.status import Status
-from gatewright.storage.lock import pid_namespace
+from gatewright.storage.pid_namespace import pid_namespace
 from gatewright.storage.private_file import replace_file
 
 __all__ = ["Ready", "announced", "with_servers"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -30,15 +31,18 @@ async def _taken(step: Step) -> None:
 
 def _steps(parts: Mapping[str, Any]) -> Iterator[Step]:
     features, around = parts.get("features", ()), parts.get("_around", ())
-    yield from (task.cancel for task in parts.get("_following", ()))
+    following = parts.get("_following", ())
+    yield from (task.cancel for task in following)
+    # What follows the state uses what is closed below.
+    yield lambda: asyncio.gather(*following, return_exceptions=True)
     yield from _closing(parts, "app")
     yield from (one.stop for one in around)
-    yield from _closing(parts, "supervisor", "_server_tasks", "_anchoring")
+    yield from _closing(parts, "administration", "supervisor", "_server_tasks", "_anchoring")
     for number in reversed(range(len(features))):
         yield features[number].close
         yield from (one.close for one in around[number : number + 1])
-    # The database: who closes it last brings its log into its file.
-    yield from _closing(parts, "callers", "database", "_workers", "audit")
+    # Before the end of the record is said in it (`audit.anchoring`), the database is open: who closes it last brings its log into its file.
+    yield from _closing(parts, "callers", "_workers", "audit", "database")
 
 
 def _closing(parts: Mapping[str, Any], *names: str) -> Iterator[Step]:

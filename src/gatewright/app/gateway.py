@@ -9,6 +9,7 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from gatewright.app.features import FEATURES, features_of
 from gatewright.app.metric_values import Numbers
 from gatewright.app.policy_factory import Made, PolicyFactory, Revoked, Table
 from gatewright.app.randomness import Pool
-from gatewright.app.signals import stop_signal
+from gatewright.app.signals import Told, before, stop_signal
 from gatewright.app.state_watcher import StateWatcher
 from gatewright.app.worker import MODULE
 from gatewright.audit.anchoring import anchoring_of, open_checked_state, open_trail
@@ -61,7 +62,7 @@ from gatewright.identity.sessions import SessionList
 from gatewright.in_force import InForce
 from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
-from gatewright.mcp.protocol.eras import Sealer
+from gatewright.mcp.protocol.request_state import Sealer
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.locality import worded, worded_nearby
 from gatewright.mcp.server.long_lived import Dismissing
@@ -91,6 +92,7 @@ from gatewright.servers.stopped_servers import StoppedServers, word_of
 from gatewright.servers.supervisor import HELD_S
 from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.servers.task_store import ServerTaskStore
+from gatewright.servers.turns import GoingOn, Turns
 from gatewright.servers.uri_offload import UriReaders
 from gatewright.storage.opening import beside
 from gatewright.transport import http_server
@@ -119,7 +121,7 @@ class Gateway:
         self._made_of = features
         self._state = settings.storage.path
         self._random = Pool()
-        self._adopting = asyncio.Lock()
+        self._turns = Turns()
         self._follows, self._handed = follows, handed
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
@@ -209,7 +211,11 @@ class Gateway:
             administration=self.administration,
             rights=offered(features, Rights) or Rights(),
             counts=offered(features, Counts) or Counts(),
-            again=self.again,
+            going_on=GoingOn(
+                again=self.again,
+                in_line=partial(self.again, at_once=False),
+                pressing=self._turns.pressing,
+            ),
         )
         methods = [self.administration.methods, *(one.methods(inside) for one in features)]
         own = {name: method for one in methods for name, method in one.items()}
@@ -226,15 +232,8 @@ class Gateway:
             keys = one.keys(keys)
         hosts = local_agents.credentials(self._tokens["local"])
         tokens = own_callers(self._tokens, self.settings, hosts)
-        return PolicyFactory(
-            self.now,
-            self.features,
-            keys,
-            tokens,
-            Session(self._owners.get),
-            missing=self.missing,
-            links=UriReaders(self._workers),
-        )
+        parts = self.now, self.features, keys, tokens, Session(self._owners.get)
+        return PolicyFactory(*parts, missing=self.missing, links=UriReaders(self._workers))
 
     def _side(self) -> ServerSide:
         """What servers are given: by the spine, in place of what is missing, by features."""
@@ -305,23 +304,25 @@ class Gateway:
     async def adopt(self, settings: Settings) -> None:
         """Go on with other settings, all that calls are judged by at once, when the servers that it needs are there or have had their
         time. What can only be chosen at the start has to be as it is (`changes.pinned`). Raises `SettingsError`."""
-        async with self._adopting:
+        async with self._turns.at_once():
             await self._adopt(settings)
 
-    async def again(self, anew: Collection[str] = ()) -> None:
-        """Go on with the same settings, and with these servers started anew."""
-        async with self._adopting:
+    async def again(self, anew: Collection[str] = (), *, at_once: bool = True) -> None:
+        """Go on with the same settings, and with these servers started anew. `at_once`: for an operator, who waits for no stranger."""
+        async with self._turns.at_once() if at_once else self._turns.in_line():
             await self._adopt(self.settings, anew)
 
     async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
         check_asked(settings, self.missing)
         hold_secrets(settings)
         whole, can = extended(self.features, settings), extensions_of(self.features)
+        table = await asyncio.to_thread(self._judges.table, whole)  # the last wait before `stage`
         specs = [word_of(spec_of(whole, one, can), self._stopped) for one in whole.servers]
         patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
-        table = await asyncio.to_thread(self._judges.table, whole)
         try:
-            staged = await self.supervisor.stage(specs, entries, patience_s=patience_s, anew=anew)
+            staged = await self.supervisor.stage(
+                specs, entries, patience_s=patience_s, anew=anew, wanted=self._turns.wanted
+            )
             await look_ahead(self.features, staged.fresh, whole)
             before, words = self.supervisor.catalogue, (profiles_of(whole), table.sight)
             fleet, version = self.supervisor.fleet_of(staged, *words), before.version
@@ -331,7 +332,7 @@ class Gateway:
             self._switch(table, fleet)
             self.settings = settings
         except BaseException:
-            await self.supervisor.discard()
+            self.supervisor.discard()
             raise
         await self.supervisor.tell_differences(before)
 
@@ -359,14 +360,14 @@ class Gateway:
 
     # -- serving
 
-    async def serve_http(self, on_ready: Callable[[Ready], None]) -> None:
-        """Serve HTTP and WebSocket until a signal comes."""
+    async def serve_http(self, on_ready: Callable[[Ready], None], stop: Told | None = None) -> None:
+        """Serve HTTP and WebSocket until `stop`, else a signal, comes: also while servers start, and then it is never ready."""
         settings, at = self.settings, self.settings.gateway
         server = await http_server.serve(
             self.app, host=at.host, port=at.port, limits=http_limits(settings.limits)
         )
         self._listeners.append(server)
-        stop = stop_signal()
+        stop = stop or stop_signal()
         if is_loopback(at.host):
             self.reached.send(server.url)
         async with contextlib.AsyncExitStack() as serving:
@@ -378,8 +379,8 @@ class Gateway:
             bare = [*server.clear_text, *chain(*(one.clear_text() for one in self._serving))]
             follows = self._follows
             with announced(self._state, ready, self._tokens, clear_text=bare, follows=follows):
-                await self.supervisor.settled()
-                on_ready(with_servers(ready, self.supervisor.status()))
+                if await before(stop, self.supervisor.settled()):
+                    on_ready(with_servers(ready, self.supervisor.status()))
                 await stop
 
     async def _listen(self, serving: contextlib.AsyncExitStack, seats: Seats) -> dict[str, str]:
@@ -390,10 +391,10 @@ class Gateway:
                 found |= await serving.enter_async_context(one.listening(self.app, seats))
         return found
 
-    async def serve_stdio(self, profile: str, host: str = "") -> None:
-        """Serve the host at our standard input and output until it closes or a signal comes."""
+    async def serve_stdio(self, profile: str, host: str = "", stop: Told | None = None) -> None:
+        """Serve the host at our standard input and output until it closes or `stop`, else a signal, comes."""
         shown = local_agents.credential(self._tokens["local"], host) if host else None
         served = asyncio.create_task(serve_stdio(self.front, profile, shown))
-        stop_signal().add_done_callback(lambda _: served.cancel())
+        (stop or stop_signal()).add_done_callback(lambda _: served.cancel())
         with contextlib.suppress(asyncio.CancelledError):
             await served

@@ -184,8 +184,8 @@ def _judge(gate: Gate) -> Judge:
 
 
 class Revoked:
-    """Judges calls that are with their owner when the configuration changes: one whose grant is gone ends,
-    one whose server is gone is let come to its end."""
+    """Judges calls that are with their owner when the configuration changes: one whose grant is gone ends, wherever it runs, and one
+    whose caller is nobody any more; one whose server is gone is let come to its end."""
 
     name = "access"
 
@@ -202,12 +202,13 @@ class Revoked:
 
     def judge(self, call: Call) -> Refusal | None:
         """Why this call may not go on; None where it may."""
-        if call.target is None or call.target.server not in self._fleet.servers:
-            return None
         who = call.caller
         if self._who is not None:
             found = self._who(call)
             if isinstance(found, Refusal):
                 return found
             who = found
+        # Without a target nobody's grant is needed, or it is not known yet whose.
+        if call.target is None or call.target.server not in self._fleet.owners:
+            return None
         return self._access.judge(call if who == call.caller else replace(call, caller=who))

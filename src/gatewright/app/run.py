@@ -10,7 +10,7 @@ from typing import Any
 
 from gatewright.app.announce import Ready
 from gatewright.app.gateway import Gateway
-from gatewright.app.signals import on_hangup
+from gatewright.app.signals import on_hangup, stop_signal
 from gatewright.config import Settings
 from gatewright.config.reload import Reloader, Source
 from gatewright.servers.local import LocalServer
@@ -38,14 +38,16 @@ def run(  # noqa: PLR0913 - one argument for each thing that who starts it has
     """
 
     async def main() -> None:
+        # Before anything is opened or started: what a signal would leave behind then is nothing.
+        stop, hung_up = stop_signal(), _Hangup(source is not None)
         follows = () if source is None else source.follows()
         made = Gateway(settings, local, follows, handed=handed)
-        async with made as gateway, _following(gateway, source, tell):
+        async with made as gateway, _following(gateway, source, tell, hung_up):
             with collecting_rarely():
                 if stdio:
-                    await gateway.serve_stdio(profile, host)
+                    await gateway.serve_stdio(profile, host, stop)
                 else:
-                    await gateway.serve_http(on_ready)
+                    await gateway.serve_http(on_ready, stop)
 
     _runner()(main())
 
@@ -71,9 +73,31 @@ def collecting_rarely() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
+class _Hangup:
+    """SIGHUP, from before there is anything that could be read again: one that comes while the gateway starts is heeded then."""
+
+    def __init__(self, follows: bool) -> None:
+        self._act: Callable[[], None] | None = None
+        self._early = False
+        if follows:
+            on_hangup(self._told)
+
+    def _told(self) -> None:
+        if self._act is None:
+            self._early = True
+        else:
+            self._act()
+
+    def then(self, act: Callable[[], None]) -> None:
+        """From now on this is done, at once where it was wished for already."""
+        self._act = act
+        if self._early:
+            act()
+
+
 @contextlib.asynccontextmanager
 async def _following(
-    gateway: Gateway, source: Source | None, tell: Callable[[str], None]
+    gateway: Gateway, source: Source | None, tell: Callable[[str], None], hung_up: _Hangup
 ) -> AsyncIterator[None]:
     if source is None:
         yield
@@ -81,7 +105,7 @@ async def _following(
     reloader = Reloader(
         source, gateway.settings, gateway.adopt, tell=tell, event=gateway.events.own
     )
-    on_hangup(reloader.force)
+    hung_up.then(reloader.force)
     following = asyncio.create_task(reloader.follow())
     try:
         yield

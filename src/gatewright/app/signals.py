@@ -5,15 +5,31 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
-__all__ = ["on_hangup", "stop_signal"]
+__all__ = ["Told", "before", "on_hangup", "stop_signal"]
+
+Told = asyncio.Future[None]
+"""Done once we are told to stop."""
 
 
-def stop_signal() -> asyncio.Future[None]:
+async def before(stop: Told, work: Coroutine[Any, Any, object]) -> bool:
+    """Do something that may take long, and give it up when we are told to stop; whether it was done, and we were not."""
+    task: asyncio.Future[Any] = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait([stop, task], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        task.cancel()
+    if task.done():
+        task.result()
+    return not stop.done()
+
+
+def stop_signal() -> Told:
     """Done once we are told to stop."""
     loop = asyncio.get_running_loop()
-    told: asyncio.Future[None] = loop.create_future()
+    told: Told = loop.create_future()
 
     def tell() -> None:
         if not told.done():

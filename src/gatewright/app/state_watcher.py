@@ -1,4 +1,4 @@
-"""Polls the state for other processes' changes: reloads and audits keys, ends refused calls, announces changed lists, saves key use.
+"""Polls the state for other processes' changes: audits keys, ends refused calls, announces changed lists; saves key use; prunes outbox.
 
 Commands write into the stores from processes of their own. What they change holds for the next call at once, ends the calls
 that it forbids, is told to those whose lists it changes, and is in the record.
@@ -15,7 +15,7 @@ from itertools import count
 from gatewright.audit.events import Events
 from gatewright.identity.keys import KeyStore, saved_beside
 from gatewright.storage.changes import drop
-from gatewright.storage.each import run_each
+from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["POLLED_S", "StateWatcher"]

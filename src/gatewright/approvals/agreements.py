@@ -1,7 +1,7 @@
-"""`Agreements`: in-memory cache of consents by caller and tool definition; for a time, further calls of that tool need no question.
+"""`Agreements`: in-memory cache of consents by caller, limits and tool definition; for a time, further calls of a tool need no question.
 
-Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller and
-one tool as it was defined then; a restart forgets it, and so does another definition. Anonymous callers are many under one name: their
+Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller with the
+limits that it had and one tool as it was defined then; a restart forgets it, and so does another definition. Anonymous callers are many under one name: their
 yes is for their session, and where there is none for that one call.
 """
 
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gatewright.call import Call, Tool
+from gatewright.call import Call, Tool, UserContext
 
 __all__ = ["KEPT", "Agreements"]
 
 KEPT = 10_000
 """So many; of more, the oldest goes first."""
 
-_Key = tuple[str, str, str, str, str]
+_Key = tuple[str, str, tuple[UserContext, ...], str, str, str]
 
 
 class Agreements:
@@ -53,4 +53,5 @@ def _key(call: Call, tool: Tool) -> _Key | None:
         if call.session is None:
             return None
         session = call.session
-    return caller.kind, caller.id, session, tool.target.server, tool.target.name
+    # With the limits: what somebody agreed to for one key of a caller, another key of it was not given.
+    return caller.kind, caller.id, caller.user, session, tool.target.server, tool.target.name

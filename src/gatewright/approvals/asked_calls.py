@@ -1,4 +1,4 @@
-"""`AskedCalls`: the call behind each approval request, by id, in memory, bounded: session, program, rule that asked, facts of the gates.
+"""`AskedCalls`: in memory, bounded: the call behind each approval request (session, program, rule, gate facts); which calls wait for it.
 
 A request in the state database is bound to what was asked, and says no more. Whoever decides wants to know more of the call behind
 it, which a restart takes away together with the call.

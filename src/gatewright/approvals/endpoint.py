@@ -23,8 +23,8 @@ from gatewright.approvals.request import Approval, CannotDecideError
 from gatewright.call import Caller, Refusal
 from gatewright.command_text import to_type
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import send_plain
 from gatewright.mcp.server.http_request import Connection
+from gatewright.mcp.server.http_responses import send_plain
 from gatewright.mcp.server.routes import Handler, Profiles, Routes
 from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body

@@ -1,4 +1,4 @@
-"""`ApprovalsFeature`: owns the approval queue and the cached consents, adds gate `confirm` and the operators' page, counts waiting requests."""
+"""`ApprovalsFeature`: provides the approval queue and calls that wait; adds gate `confirm` and the page `/approvals/TOKEN`; counts requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approval request types (`Asked`, `Approval`, `ApprovalChange`); redacts, cuts arguments; merges votes; tells which voters used an API key."""
+"""Types of a request for approval: what it is bound to, its state, scope, steps for the audit trail; `CannotDecideError`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatewright.command_text import to_type
-from gatewright.secret_scanning import without_secrets
+from gatewright.approvals.shown_arguments import unseen
 
 __all__ = [
-    "SHOWN_CHARS",
     "Approval",
     "ApprovalChange",
     "Asked",
@@ -20,29 +18,12 @@ __all__ = [
     "CannotDecideError",
     "Scope",
     "State",
-    "agreed_on",
     "approval_of",
-    "by_key",
-    "canonical",
-    "is_own",
-    "needs_keys",
-    "shown",
 ]
-
-SHOWN_CHARS = 16 * 1024
-"""How much of the arguments is kept for a person to look at. What is longer is cut, and says so."""
-_CUT, _BEGINS = "… ({} characters)", "… ("
-_UNDECIDED = 8 * 1024
-"""How much more of longer ones is looked through and not kept: a secret that begins in what is kept ends there, or is one by its
-beginning."""
-_ESCAPE = 6
-_OTHERS = ("owner", "server")
-"""Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
 
 State = Literal["pending", "approved", "denied", "used", "expired"]
 Scope = Literal["once", "arguments", "tool"]
 """What one approval lets pass: one call; these arguments again and again; the tool with any arguments."""
-_WIDER: tuple[Scope, ...] = ("once", "arguments", "tool")
 
 Asker = Literal["agent", "owner", "operator", "anonymous", "server"]
 """What kind of principal asks: one of `call.Caller.kind`, or a server that asks for a permission."""
@@ -104,11 +85,7 @@ class Approval(Asked, frozen=True, kw_only=True):
     @property
     def unseen(self) -> str:
         """What of the arguments nobody can look at here, for a person; empty where they are whole."""
-        # Whole ones are a JSON object, and end like one.
-        kept, cut, of = self.arguments.rpartition(_BEGINS)
-        if not cut or not of.endswith("characters)"):
-            return ""
-        return f"of {of[:-1]} of arguments the first {len(kept)} are kept here; nobody was shown the rest"
+        return unseen(self.arguments)
 
     @property
     def who(self) -> str:
@@ -136,68 +113,3 @@ class ApprovalChange(msgspec.Struct, frozen=True):
     action: Literal["requested", "approved", "denied", "used", "expired", "voted", "withdrawn"]
     by: str
     approval: Approval
-
-
-def shown(arguments: str) -> str:
-    """Arguments as they are kept to be looked at: without secrets, and no more of them looked through than is kept, and a
-    little behind it, in which one may end."""
-    most = SHOWN_CHARS + _UNDECIDED
-    if len(arguments) <= most:
-        clean = _clean(arguments)
-        return clean if len(clean) <= SHOWN_CHARS else _cut(clean, SHOWN_CHARS, arguments)
-    clean = _clean(_closed(arguments[:most]))
-    return _cut(clean, min(SHOWN_CHARS, max(0, len(clean) - _UNDECIDED)), arguments)
-
-
-def _clean(text: str) -> str:
-    return without_secrets(text.encode("utf-8", "replace")).decode()
-
-
-def _cut(clean: str, at: int, whole: str) -> str:
-    return clean[:at] + _CUT.format(len(whole))
-
-
-def _closed(head: str) -> str:
-    """The beginning of a JSON text with the end of the string in which it was cut: what is in no string is not looked through."""
-    plain = head.replace("\\\\", "..").replace('\\"', "..")
-    if not plain.count('"') % 2:
-        return head
-    escape = head.rfind("\\", len(head) - _ESCAPE)
-    return (head if escape < 0 else head[:escape].rstrip("\\")) + '"'
-
-
-def is_own(kind: str, agent: str, by: str) -> bool:
-    """Whether an operator (`by`) would decide on what they asked for themselves, by the request's kind and its agent."""
-    return agent == by and kind not in _OTHERS
-
-
-def by_key(operator: str) -> bool:
-    """Whether who decides has shown a key. The user of a terminal (`local:NAME`) and the token of the running gateway
-    (`local`) have not: nobody knows how many people they are. Nor has who signed in to the console by an issuer (`oidc:NAME`), who
-    may have a key besides. No key is called so (`identity/keys.py`)."""
-    return operator.partition(":")[0] not in ("local", "oidc")
-
-
-def needs_keys(one: Approval) -> str:
-    """What somebody hears whose yes does not count."""
-    return (
-        f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
-        f"`{to_type('key create NAME --operator')}` and passes it in GATEWRIGHT_KEY"
-    )
-
-
-def agreed_on(votes: Sequence[tuple[Scope | None, float]], once: float) -> tuple[Scope, float]:
-    """What several operators said yes to, each for a scope and until a time: the narrowest scope, and the earliest end. `once` is
-    when an approval of one call ends."""
-    # A vote from before they were asked for what is for one call.
-    scope = min((scope or "once" for scope, _ in votes), key=_WIDER.index)
-    return scope, once if scope == "once" else min(ends for _, ends in votes)
-
-
-def canonical(arguments: str) -> str:
-    """Arguments that somebody wrote, as JSON in its one form. Raises `ValueError` for what cannot be the arguments of a call."""
-    try:
-        found = msgspec.json.decode(arguments, type=dict[str, Any])
-    except msgspec.DecodeError as problem:
-        raise ValueError(f"the arguments of a call are a JSON object: {problem}") from None
-    return msgspec.json.encode(found, order="deterministic").decode()

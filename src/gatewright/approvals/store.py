@@ -31,14 +31,10 @@ from gatewright.approvals.request import (
     CannotDecideError,
     Scope,
     State,
-    agreed_on,
     approval_of,
-    by_key,
-    canonical,
-    is_own,
-    needs_keys,
-    shown,
 )
+from gatewright.approvals.shown_arguments import canonical, shown
+from gatewright.approvals.vote_rules import agreed_on, by_key, is_own, needs_keys
 from gatewright.command_text import to_type
 from gatewright.storage.changes import AT_ONCE, Changes
 from gatewright.storage.state import StateDatabase

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -28,15 +28,16 @@ from gatewright.audit.retention import Keep
 from gatewright.audit.segments import Head
 from gatewright.audit.state_check import check_of, inconsistencies, is_behind, is_lost, what_to_do
 from gatewright.audit.trail import AuditLog
-from gatewright.audit.trail_position import note
+from gatewright.audit.trail_position import note, statements_of
 from gatewright.call import Unrecorded
 from gatewright.config import Settings
-from gatewright.storage.changes import drop
+from gatewright.storage.changes import dropping
 from gatewright.storage.errors import StoreError
 from gatewright.storage.lock import FolderLock
-from gatewright.storage.opening import open_state
+from gatewright.storage.opening import open_state, view_of
 from gatewright.storage.sqlite import SQLITE
 from gatewright.storage.state import StateDatabase
+from gatewright.storage.try_write import changed_last
 
 __all__ = [
     "POLLED_S",
@@ -72,16 +73,17 @@ def open_trail(
     Raises `StoreDamagedError` where there was another one that is gone, and what `AuditLog` raises; the `database` is closed then.
     """
     with _closed_where_it_fails(database):
-        return _record_of(settings, random, taken)
+        return _record_of(settings, database, random, taken)
 
 
 def _record_of(
     settings: Settings,
+    database: StateDatabase,
     random: Callable[[int], bytes],
     taken: Callable[[], int],
 ) -> AuditLog:
     state, said = settings.storage.path, settings.audit
-    why = lost_trail(state)
+    why = lost_trail(state, view_of(database))
     if why:
         FolderLock(state).release()  # another gateway that just starts there is the nearer reason
         raise is_lost(state, why)
@@ -118,7 +120,7 @@ def _closed_where_it_fails(database: StateDatabase) -> Iterator[None]:
 class Anchoring:
     """Compares the state of one running gateway with its audit trail, in both directions. For the event loop's thread."""
 
-    def __init__(self, state: Path, audit: AuditLog, database: StateDatabase | None = None) -> None:
+    def __init__(self, state: Path, audit: AuditLog, database: StateDatabase) -> None:
         """Before any store is opened. `database` is the one that they will be in. Raises `StoreDamagedError` where one is behind the
         record, `StoreError`."""
         self._audit = audit
@@ -187,12 +189,30 @@ class Anchoring:
         ]
 
     def close(self) -> None:
-        """Let the record know of the last steps, and let go of the files. How far it came the stores hear when it is closed."""
-        self._try()
-        self._heads.close()
-        if self._audit.barred is None:
-            told = {} if self._database is None else self._database.told()
-            self._audit.ended.listen(_ending(self._state, told))
+        """Let the record know of the last steps, and let go of the files. How far it came the stores hear when it is closed,
+        and their database is closed then, before anybody else may take the folder."""
+        try:
+            self._try()
+            self._heads.close()
+        finally:
+            self._audit.ended.listen(self._ending())
+
+    def _ending(self) -> Callable[[Head], object]:
+        may_write, told = self._audit.barred is None, self._database.told()
+        upto = self._audit.written
+
+        # Who closes the database last brings its log into its file, so all is said before.
+        def end(place: Head) -> None:
+            try:
+                # Where the last flush has failed, what is told is not known to be on the disk, and its outbox rows stay.
+                said = [*statements_of(place), *(dropping(told) if place.seq >= upto else ())]
+                # What another file has in its place by now is not this one's to write in.
+                if said and may_write and self._heads.in_place():
+                    changed_last(self._database.engine, said)
+            finally:
+                self._database.close()
+
+        return end
 
     def _bar(self, wrong: str) -> None:
         if self._audit.barred is None:
@@ -233,17 +253,6 @@ def accept(state: Path, audit: AuditLog, by: str, wrong: Sequence[str]) -> None:
     audit.event(ACCEPTED, actor=Actor("operator", by), details=said)
     # When the trail is closed this record is on the disk. Noted before, a power cut would leave a state ahead of the trail.
     audit.ended.listen(partial(note, state))
-
-
-def _ending(
-    state: Path, told: Mapping[str, Sequence[int]] | None = None
-) -> Callable[[Head], object]:
-    def end(place: Head) -> None:
-        note(state, place)
-        if told:  # their records are on the disk by now, so the outbox rows may go
-            drop(state, told)
-
-    return end
 
 
 def _replaced() -> str:

@@ -1,4 +1,4 @@
-"""Audit anchors: compares each state section's mark and step count with those last recorded; detects lost or older state, or a lost trail.
+"""Reads audit anchors (mark, step count of each state section) from trail and state; compares them: older or lost state, lost trail.
 
 Theory. Grants, keys, pins, permissions, approvals, registered tools and servers, and words about participants take things away as well as give
 them: without them, or with an older copy of them, somebody may do again what was forbidden. The record cannot go back unseen
@@ -17,6 +17,7 @@ tasks and what sessions have read are in memory alone.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,12 @@ class Heads:
         """Whether another file stands in the place of the one that was first looked at."""
         return self._first is not None and self._place not in {None, self._first}
 
+    def in_place(self) -> bool:
+        """Whether the one that was first looked at is there now. In any thread, also when this is closed."""
+        with contextlib.suppress(OSError):
+            return self._first is not None and self._driver.place(self._folder) == self._first
+        return False
+
     def close(self) -> None:
         """Let go of it."""
         self._forget()
@@ -162,10 +169,9 @@ def anchors_of(folder: Path) -> dict[str, Anchor]:
     Raises `StoreError`."""
     newest: tuple[int, dict[str, Anchor]] = (0, {})
     # A pruning record repeats the anchors, since it may take the record away that said so.
-    for event in (ANCHORED, ACCEPTED, PRUNED):
-        record = _newest(folder, event)
-        said = None if record is None else _said(record, folder)
-        if record is not None and said is not None and record["seq"] > newest[0]:
+    for record in AuditReader(folder).newest(ANCHORED, ACCEPTED, PRUNED).values():
+        said = _said(record, folder)
+        if said is not None and record["seq"] > newest[0]:
             newest = record["seq"], said
     # Records of versions before `state.db` name the files, `grants.db` for the section `grants`.
     return {FILES.get(name, name): one for name, one in newest[1].items()}
@@ -180,10 +186,6 @@ def _has_lines(folder: Path) -> bool:
     return folder.exists() and any(
         segment_path(folder, number).stat().st_size for number in segment_numbers(folder)
     )
-
-
-def _newest(folder: Path, event: str) -> dict[str, Any] | None:
-    return AuditReader(folder).newest(event)
 
 
 def _said(record: Mapping[str, Any], folder: Path) -> dict[str, Anchor] | None:
@@ -237,8 +239,8 @@ def forgotten(folder: Path, anchors: Mapping[str, Anchor]) -> list[str]:
     nothing else had. Raises `StoreError`."""
     if anchors:
         return []
-    lost, accepted = (_newest(folder, event) for event in (_ROWS_LOST, ACCEPTED))
-    if _seq(lost) <= _seq(accepted) and not _begins_late(folder):
+    found = AuditReader(folder).newest(_ROWS_LOST, ACCEPTED)
+    if _seq(found.get(_ROWS_LOST)) <= _seq(found.get(ACCEPTED)) and not _begins_late(folder):
         return []
     return ["the record has lost its beginning, and what it knew of the stores"]
 
@@ -266,7 +268,7 @@ def taken_over(folder: Path, anchors: Mapping[str, Anchor], found: Found) -> lis
     gone = put_aside_in(folder, {*found.names, *found.problems})
     if not gone:
         return []
-    if has_record(folder) and _newest(folder, ACCEPTED) is not None:
+    if has_record(folder) and AuditReader(folder).newest(ACCEPTED):
         return []
     return [f"{SQLITE.file} is gone: it had taken over {', '.join(gone)}"]
 

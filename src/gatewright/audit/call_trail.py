@@ -1,4 +1,4 @@
-"""`CallTrail`: audit record of one call: notes its intent, hands its end to the event loop's group write, tells when it is recorded."""
+"""`CallTrail`: audit record of one call: intent (on disk first for dangerous tools), end or refusal. `CallRecording`: what all trails share."""
 
 from __future__ import annotations
 
@@ -97,8 +97,15 @@ class CallTrail:
         self._waits: asyncio.Future[None] | None = None
         self.spent_s: float | None = None
 
+    def resumed(self, call: Call, told: Told, slot: int) -> CallTrail:
+        """Go on where a prepared call stands, whose intent is noted: it is this trail."""
+        self._call, self._ran, self._told, self._slot = call, True, told, slot
+        return self
+
     def intent(self, call: Call) -> bool:
         """Note that the call is about to be forwarded; whether `on_disk` has to be awaited first. Raises `Unrecorded`."""
+        if self._ran:  # it was, and the call is with its owner
+            return False
         self._call = call
         if call.kind != "tool":
             self._ran = True
@@ -142,7 +149,7 @@ class CallTrail:
             return Refusal("audit_unavailable", str(self._problem))
         self.spent_s = micros / 1_000_000
         turn = shared.turn
-        if shared.running or turn.waiters:
+        if shared.running or turn.texts:
             self._seq = _HANDED
             turn.add(texts, self)
         else:  # nobody else could end in this turn

@@ -1,4 +1,4 @@
-"""Thread that flushes the journal to disk in groups (group commit) and has it repaired after faults; the event loop never waits.
+"""`Flusher`: thread that flushes the journal to disk for all who wait (group commit), else each second; after faults it calls `on_fault`.
 
 One flush at a time. Whoever waits gets the flush that began after its record was written: while
 the disk works, waiters gather, and the next flush answers all of them. There is no lingering timer:

@@ -1,4 +1,4 @@
-"""Converts audit records to Groundhog's audit events, with the event classes that configuration can switch off. Pure.
+"""`to_event`: the Groundhog audit event of a record, or None, and its event classes (`CLASSES`); filtering by class is the caller's. Pure.
 
 An event has seven members: `timestamp`, `event_type`, `source`, `user_context`, `details`, `risk_level` and
 `correlation_id`. Each belongs to one class, which the configuration can switch off. What was refused for a

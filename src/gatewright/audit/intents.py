@@ -58,7 +58,8 @@ class Intents:
             self._slots = mmap.mmap(file, _BYTES)
         finally:
             os.close(file)
-        taken = [at for at in range(0, _BYTES, SLOT_BYTES) if self._slots[at : at + 4] != _FREE]
+        every = range(0, _BYTES, SLOT_BYTES) if size else ()
+        taken = [at for at in every if self._slots[at : at + 4] != _FREE]
         self._free = [at for at in reversed(range(0, _BYTES, SLOT_BYTES)) if at not in taken]
         self._given_up = deque(taken)
 

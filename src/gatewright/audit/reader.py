@@ -8,7 +8,7 @@ pending, with the numbers that they would have; they are no lines of the chain y
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,9 @@ from gatewright.storage.sqlite import Database, DatabaseError
 __all__ = ["AuditReader"]
 
 T = TypeVar("T")
+
+_SPOILT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading a line raises that is no record."""
 
 
 class AuditReader:
@@ -52,27 +55,49 @@ class AuditReader:
         with closing(self._open()) as database:
             try:
                 with database.snapshot():
-                    self._see_journal(Rows(database), running=running)
-                    for line in Rows(database).find(query):
+                    rows = Rows(database)
+                    self._see_journal(rows, running=running)
+                    for line in rows.find(query):
                         yield read(line)
-            except (DatabaseError, msgspec.DecodeError) as problem:
+            except (DatabaseError, *_SPOILT) as problem:
                 raise self._unreadable(problem) from problem
 
-    def newest(self, event_type: str) -> dict[str, Any] | None:
-        """The last record of a kind; by the journal alone where its rows are lost, as far as that goes. Raises `StoreError`."""
-        if (self._folder / DATABASE).exists():
-            return next(self.query(Query(event_type=event_type, limit=1)), None)
-        found = None
-        for _, _, line in lines_from(self._folder, 1, 0):
-            if event_type.encode() in line:
-                record = self._read(line)
-                found = record if record.get("event_type") == event_type else found
+    def newest(self, *event_types: str) -> dict[str, dict[str, Any]]:
+        """The last record of each of these kinds that has any; by the journal alone where its rows are lost, as far as that goes.
+        One look for all of them. Raises `StoreError`."""
+        if not (self._folder / DATABASE).exists():
+            said = [one.encode() for one in event_types]
+            lines = self._lines_from(Fed())
+            return self._last(
+                event_types, (line for line in lines if any(one in line for one in said))
+            )
+        with closing(self._open()) as database:
+            try:
+                with database.snapshot():
+                    rows = Rows(database)
+                    found = self._last(event_types, self._lines_from(rows.fed()))
+                    for one in event_types:
+                        wanted = Query(event_type=one, limit=1)
+                        for line in () if one in found else rows.find(wanted):
+                            found[one] = self._read(line)
+            except DatabaseError as problem:
+                raise self._unreadable(problem) from problem
         return found
+
+    def _lines_from(self, place: Fed) -> Iterator[bytes]:
+        return (line for _, _, line in lines_from(self._folder, place.segment, place.offset))
+
+    def _last(
+        self, event_types: Sequence[str], lines: Iterable[bytes]
+    ) -> dict[str, dict[str, Any]]:
+        records = map(self._read, lines)
+        kinds = frozenset(event_types)
+        return {kind: one for one in records if (kind := one.get("event_type")) in kinds}
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
             return msgspec.json.decode(line, type=dict[str, Any])
-        except msgspec.DecodeError as problem:
+        except _SPOILT as problem:
             raise self._unreadable(problem) from problem
 
     def _unreadable(self, problem: Exception) -> StoreError:
@@ -118,7 +143,7 @@ class AuditReader:
     def _see_journal(self, rows: Rows, *, running: bool) -> None:
         fed = rows.fed()
         intents = read_intents(self._folder) if running else []  # before the ends of some are read
-        lines = [line for _, _, line in lines_from(self._folder, fed.segment, fed.offset)]
+        lines = [*self._lines_from(fed)]
         last = fed.seq + len(lines)
         for intent in sorted(without_end(intents, lines)):  # each begins with its time
             last += 1
@@ -128,5 +153,5 @@ class AuditReader:
 
     def _after(self, place: Fed) -> Iterator[tuple[Fed, dict[str, Any]]]:
         for segment, offset, line in lines_from(self._folder, place.segment, place.offset):
-            record = msgspec.json.decode(line)
+            record = self._read(line)
             yield Fed(record["seq"], segment, offset + len(line) + 1), record

@@ -1,4 +1,4 @@
-"""Recovers the journal at start: finds the last valid line, cuts torn lines into side files, or refuses if records are lost.
+"""Recovers the journal at start: finds the last valid line, sets torn lines aside, or refuses if records are lost (`damaged_trail`).
 
 The head says up to where the disk had everything. From there on the chain is followed to the first
 line that does not fit: after `kill -9` that is at most one torn line, after a power cut it may be

@@ -1,4 +1,4 @@
-"""Deletes audit records older than the retention period, after a durable pruning record that keeps the hash chain verifiable.
+"""Deletes the beginning of the audit trail after so many days: first a pruning record is durable, which keeps the hash chain verifiable.
 
 What goes is always the beginning. First a record says so: up to which number, and the hash of that
 one (`PRUNED`). When it is on the disk and in the rows, the rows before it are deleted, and the same
@@ -11,25 +11,19 @@ Nothing goes that a sink has not taken yet. All of it happens in the feeder's th
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from sys import maxsize
 from typing import Any
 
 import msgspec
 
+from gatewright.audit.expiry import Expiry
 from gatewright.audit.journal import Journal
 from gatewright.audit.rows import Rows
 
-__all__ = ["AT_ONCE", "FOREVER", "KEEP_ALL", "PRUNED", "Expiry", "Keep", "Retention"]
+__all__ = ["KEEP_ALL", "PRUNED", "Keep", "Retention"]
 
 PRUNED = "dev.gatewright.audit.pruned"
-
-_DAY_S = 86_400.0
-_LOOK_S = 6 * 3600.0
-
-AT_ONCE = 10_000
-"""Rows of a sink that are deleted at once, so that a delivery behind years of them is not held up."""
 
 
 class Keep(msgspec.Struct, frozen=True):
@@ -41,31 +35,6 @@ class Keep(msgspec.Struct, frozen=True):
 
 
 KEEP_ALL = Keep()
-
-
-class Expiry:
-    """From when on what is recorded is kept, asked now and then."""
-
-    def __init__(self, days: float, clock: Callable[[], float]) -> None:
-        """0 days: always."""
-        self._days = days
-        self._clock = clock
-        self._looked = float("-inf")
-
-    def due(self) -> str:
-        """The time, as records have it, before which they go; empty where nothing goes now, as it was asked some hours ago."""
-        # Also when the clock was set back: else nothing would be deleted until it has caught up.
-        if not self._days or 0 <= self._clock() - self._looked < _LOOK_S:
-            return ""
-        self._looked = self._clock()
-        return _recorded(self._clock() - self._days * _DAY_S)
-
-    def again(self) -> None:
-        """There is more that goes: due at once."""
-        self._looked = float("-inf")
-
-
-FOREVER = Expiry(0, time.time)
 
 
 class Retention:
@@ -118,8 +87,3 @@ class Retention:
             "retention_days": self._keep.days,
         }
         self._announced = last, self._record(details)
-
-
-def _recorded(moment: float) -> str:
-    """Unix seconds as records have them."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(max(0.0, moment)))

@@ -96,6 +96,7 @@ class Rows:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._also = False
 
     def fed(self) -> Fed:
         """How far the rows go."""
@@ -191,10 +192,11 @@ class Rows:
         return not self._database.execute("PRAGMA wal_checkpoint(FULL)").fetchone()[0]
 
     def show_also(self, lines: Sequence[bytes], last: int) -> None:
-        """Let `find` see `lines`, the last of which is record `last`, in this connection only."""
+        """Let `find` see `lines`, the last of which is record `last`, as well. They are in this connection only."""
         self._database.execute("DROP TABLE IF EXISTS temp.tail")
         self._database.execute(f"CREATE TEMP TABLE tail ({_COLUMNS})")
         self._insert("temp.tail", lines, last)
+        self._also = True
 
     def lines(self, after: int = 0, *, most: int = -1) -> Iterator[tuple[int, bytes]]:
         """Every row behind record `after`, by number; `most` limits how many."""
@@ -229,7 +231,7 @@ class Rows:
         high = high if query.before is None else min(high, query.before - 1)
         numbers = range(low >> _BUCKET_BITS, (high >> _BUCKET_BITS) + 1) if high > 0 else ()
         buckets = [("records", {"bucket = ?": number}) for number in numbers]
-        everything = [*buckets, ("temp.tail", {})]
+        everything = [*buckets, ("temp.tail", {})] if self._also else buckets
         yield from reversed(everything) if query.newest_first else everything
 
     def _ends(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Extracts time, number and searchable values (`FACTS`: agent, tool, rule, …) from an audit record's JSON; tells if it matches a search."""
+"""Extracts number, time, searchable values (agent, tool, gate, rule, …) from an audit record's JSON; `admits`: whether it fits a search."""
 
 from __future__ import annotations
 

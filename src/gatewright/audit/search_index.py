@@ -1,4 +1,4 @@
-"""`Block`: bitmap index of 4,096 consecutive audit records, one of many in memory: finds by agent, tool, rule, …; counts by value and time.
+"""`Block`: bitmap index of up to 4,096 audit records: finds by agent, tool, rule, time (`Wanted`), counts; packs for another process.
 
 Theory. A search in an index of SQLite is quick where the first column is known, and reads everything where it is not; and a histogram
 over time has to look at every record that fits. A bitmap for each value answers both with a few operations on integers of 4,096 bits,

@@ -1,4 +1,4 @@
-"""Builds the audit sinks of the configuration, opens them on first delivery, and registers their secrets for redaction."""
+"""Builds the configured audit sinks and loads their positions; opens each on first delivery; registers their secrets for redaction."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gatewright.audit.expiry import Expiry
 from gatewright.audit.formats import chooser, writer
-from gatewright.audit.retention import Expiry
 from gatewright.audit.sinks import Sink, SinkFailed, SinkPositions, Sinks
 from gatewright.audit.sinks.file import FileSink
 from gatewright.audit.sinks.filtered import AlertSink, FilteredSink

@@ -14,9 +14,9 @@ from gatewright.audit.segments import Head, segment_numbers, segment_path
 from gatewright.storage.engine import Driver, Engine
 from gatewright.storage.migrations import upsert
 from gatewright.storage.sqlite import SQLITE
-from gatewright.storage.try_write import changed_aside
+from gatewright.storage.try_write import Statements, changed_aside
 
-__all__ = ["note", "noted", "outrun"]
+__all__ = ["note", "noted", "outrun", "statements_of"]
 
 _PUT = upsert("recorded")
 _ENDS = b'"hash":"%b"}\n'
@@ -25,11 +25,16 @@ _ENDS = b'"hash":"%b"}\n'
 def note(folder: Path, place: Head, driver: Driver = SQLITE) -> bool:
     """Let the state know that the record has come to a place that is on the disk. False where it is written by somebody else just
     now, or cannot be: to be tried again. Waits for nobody."""
+    said = statements_of(place)
+    return not said or driver.place(folder) is None or changed_aside(folder, said, driver)
+
+
+def statements_of(place: Head) -> Statements:
+    """The statements that say so; none where there is nothing to say."""
     # At the beginning of a segment there is no line that `_is_there` could find again.
-    if not place.offset or driver.place(folder) is None:
-        return True
-    row = (1, place.seq, place.hash.decode(), place.segment, place.offset)
-    return changed_aside(folder, [(_PUT, row)], driver)
+    if not place.offset:
+        return ()
+    return [(_PUT, (1, place.seq, place.hash.decode(), place.segment, place.offset))]
 
 
 def noted(engine: Engine) -> Head | None:

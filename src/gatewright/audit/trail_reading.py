@@ -1,4 +1,4 @@
-"""`TrailReading`: consistent snapshot of audit rows and journal: fills search index blocks; reads records by number or by trace.
+"""`TrailReading`: snapshot of the audit database and newer journal lines: fills index blocks (`read_block`); records by number or trace.
 
 A block that is whole never changes again, so that any process may read it in: `read_block` is what a worker does.
 """

@@ -17,7 +17,7 @@ from typing import Protocol
 from gatewright.audit.journal import Journal
 from gatewright.call import Unrecorded
 
-__all__ = ["TURN_BYTES", "TurnWrites", "Waiter"]
+__all__ = ["TURN_BYTES", "Leaving", "TurnWrites", "Waiter"]
 
 log = logging.getLogger("gatewright.audit")
 
@@ -28,11 +28,21 @@ TURN_BYTES = 64 * 1024
 class Waiter(Protocol):
     """Who handed records over. What it raises is logged, and costs the others nothing."""
 
-    def written(self, number: int) -> Callable[[], object] | None:
-        """They are in the trail; `number` is that of the last of them. What is to be called once all have heard of it, if anything."""
+    def written(self, number: int) -> None:
+        """They are in the trail; `number` is that of the last of them."""
 
     def failed(self, problem: Unrecorded) -> None:
         """None of them is."""
+
+
+class Leaving(Protocol):
+    """A call whose answer leaves once all have heard of its record, of which nobody asks the number."""
+
+    def leave(self) -> None:
+        """They have."""
+
+    def failed(self, problem: Unrecorded) -> None:
+        """It is not written."""
 
 
 class TurnWrites:
@@ -44,79 +54,86 @@ class TurnWrites:
         self._heard = heard
         self.loop: asyncio.AbstractEventLoop | None = None
         """The loop in whose next turn is written what waits; asked for once a turn, since that costs a system call."""
-        self._texts: list[bytes] = []
-        self.waiters: list[tuple[Waiter, int]] = []
-        """Who handed over what is not yet written, and how many records."""
+        self.texts: list[bytes] = []
+        """What is not yet written."""
+        self._waiters: list[tuple[Waiter, int]] = []
+        """Who handed it over, and at which place the last of its records stands."""
+        self._leaving: list[Leaving] = []
         self._bytes = 0
 
     def add(self, texts: Sequence[bytes], waiter: Waiter) -> None:
         """Take the records of one call, to be written in the next turn of the loop, or by `write` before it."""
-        waiters = self.waiters
-        waiters.append((waiter, len(texts)))
-        self._texts += texts
-        self._bytes = size = self._bytes + sum(map(len, texts))
-        if size >= TURN_BYTES:
-            self.write()
-        elif len(waiters) == 1:
-            self._write_soon()
+        self.texts += texts
+        self._waiters.append((waiter, len(self.texts)))
+        self._bytes += sum(map(len, texts))
+        self._write_soon(len(texts))
 
-    def add_one(self, text: bytes, waiter: Waiter) -> None:
-        """The same of a call that has one record, as most have."""
-        self._texts.append(text)
-        waiters = self.waiters
-        waiters.append((waiter, 1))
+    def add_one(self, text: bytes, leaving: Leaving) -> None:
+        """The same of a call that has one record."""
+        self.texts.append(text)
+        self._leaving.append(leaving)
         self._bytes = size = self._bytes + len(text)
-        if size >= TURN_BYTES:
-            self.write()
-        elif len(waiters) == 1:
-            self._write_soon()
+        if size >= TURN_BYTES or len(self.texts) == 1:
+            self._write_soon(1)
 
     def append(self, text: bytes) -> int:
         """Write one record now, behind those of the calls that ended before, and return its number. Raises `Unrecorded`."""
         self.write()
         return self._journal.append(text)
 
-    def _write_soon(self) -> None:
-        try:
-            self.loop = loop = asyncio.get_running_loop()
-        except RuntimeError:  # without a loop there are no turns
+    def _write_soon(self, added: int) -> None:
+        """Write in the next turn, or now where that is much; `added` as many records were, before which perhaps none waited."""
+        if self._bytes >= TURN_BYTES:
             self.write()
-        else:
-            loop.call_soon(self.write)
+        elif len(self.texts) == added:
+            try:
+                self.loop = loop = asyncio.get_running_loop()
+            except RuntimeError:  # without a loop there are no turns
+                self.write()
+            else:
+                loop.call_soon(self.write)
 
     def write(self) -> None:
         """Write what was handed over so far, and say how that went. Nothing to do where there is none."""
-        waiters = self.waiters
-        if waiters:
-            texts, self._texts, self.waiters, self._bytes = self._texts, [], [], 0
-            self._write(texts, waiters)
+        texts = self.texts
+        if texts:
+            waiters, leaving = self._waiters, self._leaving
+            self.texts, self._waiters, self._leaving, self._bytes = [], [], [], 0
+            self._write(texts, waiters, leaving)
 
     def write_now(self, texts: Sequence[bytes], waiter: Waiter) -> None:
         """Write the records of one call at once, where nothing waits, and say how that went."""
-        self._write(texts, ((waiter, len(texts)),))
+        self._write(texts, ((waiter, len(texts)),), ())
 
-    def _write(self, texts: Sequence[bytes], waiters: Sequence[tuple[Waiter, int]]) -> None:
+    def write_one(self, text: bytes, leaving: Leaving) -> None:
+        """The same of a call that has one record."""
+        self._write((text,), (), (leaving,))
+
+    def _write(
+        self,
+        texts: Sequence[bytes],
+        waiters: Sequence[tuple[Waiter, int]],
+        leaving: Sequence[Leaving],
+    ) -> None:
         try:
-            number = self._journal.append_all(texts) - len(texts)
+            before = self._journal.append_all(texts) - len(texts)
         except Unrecorded as problem:
-            _fail(waiters, problem)
+            _fail((*(one for one, _ in waiters), *leaving), problem)
             return
         except BaseException as problem:
-            _fail(waiters, Unrecorded(f"the audit trail cannot be written: {problem}"))
+            said = Unrecorded(f"the audit trail cannot be written: {problem}")
+            _fail((*(one for one, _ in waiters), *leaving), said)
             raise
         # From here on all of it is part of the trail: whatever breaks for one who is told takes nothing back.
-        last = []
-        for waiter, count in waiters:
-            number += count
+        for waiter, place in waiters:
             try:
-                if (leave := waiter.written(number)) is not None:
-                    last.append(leave)
+                waiter.written(before + place)
             except Exception:
                 log.exception("a call could not be told that its record is written")
         self.tell(texts)
-        for leave in last:
+        for one in leaving:
             try:
-                leave()
+                one.leave()
             except Exception:
                 log.exception("a call whose record is written could not be answered")
 
@@ -130,10 +147,10 @@ class TurnWrites:
             )
 
 
-def _fail(waiters: Sequence[tuple[Waiter, int]], problem: Unrecorded) -> None:
-    for waiter, _ in waiters:
+def _fail(every: Sequence[Waiter | Leaving], problem: Unrecorded) -> None:
+    for one in every:
         try:
             # One each: an exception raised twice joins tracebacks.
-            waiter.failed(Unrecorded(*problem.args))
+            one.failed(Unrecorded(*problem.args))
         except Exception:
             log.exception("a call could not be told that its record is not written")

@@ -19,10 +19,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.global_options import OUTPUT_OPTIONS, NoColor, Quiet, Verbose, passed_on, taught
 from gatewright.cli.log_lines import watch_last_resort
 from gatewright.cli.options import MARKUP, Config, Json
-from gatewright.cli.output import CliError, Exit, report
+from gatewright.cli.output import report
 from gatewright.command_text import STATE, to_type, typed_as, typed_here
 
 __all__ = ["COMMANDS", "run", "tree"]

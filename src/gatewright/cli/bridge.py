@@ -17,8 +17,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import AsHost, Config, KeyText, ProfileName, Url, group
-from gatewright.cli.output import CliError, Exit, note
+from gatewright.cli.output import note
 from gatewright.cli.relay import Relay
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.command_text import to_type

@@ -13,16 +13,9 @@ import typer
 
 from gatewright.cli.config_trust import trust, untrust
 from gatewright.cli.config_values import origin_of, text_of, values_of
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Config, Json, group
-from gatewright.cli.output import (
-    CliError,
-    Exit,
-    note,
-    print_document,
-    print_line,
-    print_rows,
-    print_text,
-)
+from gatewright.cli.output import note, print_document, print_line, print_rows, print_text
 from gatewright.command_text import to_type
 from gatewright.config import Problem, Settings, SettingsError, find, load
 from gatewright.config.documents import read

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Json
-from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, visible
+from gatewright.cli.output import is_terminal, note, print_document, visible
 from gatewright.command_text import to_type
 from gatewright.config import find
 from gatewright.config.documents import read

@@ -20,6 +20,7 @@ _SECRET_AUTH = ("client_secret", "bearer")
 _REFERENCE = Pattern(r"(?:Bearer )?\$\{(?:(?:env|secret|file):)?[^:{}]+\}")
 _HIDDEN = {"origin", "problem", "written"}
 _NO_TABLES = {"servers", "accepted", "grants", "files", "warnings", "origins", "form", "rooms"}
+_NO_TABLES |= {"own"}
 
 
 def values_of(settings: Settings) -> dict[str, Any]:

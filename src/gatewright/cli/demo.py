@@ -22,8 +22,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Json, group
-from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_text
+from gatewright.cli.output import is_terminal, note, print_document, print_text
 from gatewright.command_text import STATE, Typed, program, to_type
 
 __all__ = ["Step", "Tour", "app", "demo"]

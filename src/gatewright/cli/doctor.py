@@ -1,4 +1,4 @@
-"""`gatewright doctor`: checks the installation, starts each server, prints cause and fix; `examined`: the checks for a running gateway."""
+"""`gatewright doctor`: checks the installation, starts each server, prints cause and fix, repairs (`--fix`); `examined`: for the console."""
 
 from __future__ import annotations
 
@@ -33,23 +33,16 @@ from gatewright.cli.checks import (
     check_store,
     key_names,
 )
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Config, Json, group
-from gatewright.cli.output import (
-    CliError,
-    Exit,
-    is_terminal,
-    note,
-    print_document,
-    print_line,
-    silence_logs,
-)
+from gatewright.cli.output import is_terminal, note, print_document, print_line, silence_logs
 from gatewright.cli.progress import Progress
 from gatewright.cli.running import read_running
 from gatewright.config import Problem, Settings, SettingsError, load
 from gatewright.config.lookup import state_directory
 from gatewright.config.model import Storage
 from gatewright.discovery.doctor import check_context, check_embedder
-from gatewright.hosts.commands.changes import records
+from gatewright.hosts.commands.host_files import records
 from gatewright.storage.errors import StoreError
 
 __all__ = ["app", "doctor", "examined"]

@@ -13,8 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gatewright import __version__
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.global_options import OUTPUT_OPTIONS
-from gatewright.cli.output import CliError, Exit, note
+from gatewright.cli.output import note
 from gatewright.cli.running import Endpoint
 from gatewright.command_text import to_type
 from gatewright.mcp.wire import jsonrpc

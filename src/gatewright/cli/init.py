@@ -14,8 +14,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import MARKUP, Config, Json
-from gatewright.cli.output import CliError, Exit, note, print_document, print_line
+from gatewright.cli.output import note, print_document, print_line
 from gatewright.command_text import to_type
 from gatewright.config import load
 from gatewright.config.edit import editing

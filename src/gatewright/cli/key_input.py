@@ -8,8 +8,9 @@ from pathlib import Path
 
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.global_options import KEY_FILE
-from gatewright.cli.output import CliError, Exit, is_terminal, note
+from gatewright.cli.output import is_terminal, note
 from gatewright.command_text import to_type
 
 __all__ = ["IN_VIEW", "hidden", "in_view", "key_given"]

@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 from gatewright.call import Caller
-from gatewright.cli.output import CliError, Exit, is_terminal
+from gatewright.cli.errors import CliError, Exit
+from gatewright.cli.output import is_terminal
 from gatewright.cli.running import read_running
 from gatewright.cli.state_access import opened, seen
 from gatewright.command_text import to_type

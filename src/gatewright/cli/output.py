@@ -1,4 +1,4 @@
-"""Output of commands: tables, JSON, notes, exit codes, `CliError`, and escaping of control characters.
+"""Output of commands: tables, JSON, notes, reports of errors, with control characters escaped; keeps logs silent meanwhile.
 
 Names, descriptions and results come from tool servers, which may be hostile: on a terminal and in
 tables their control and direction characters are made visible, so that none can repaint the screen.
@@ -17,14 +17,13 @@ from typing import Any
 
 import msgspec
 
+from gatewright.cli.errors import CliError
 from gatewright.cli.global_options import OUTPUT_OPTIONS
 from gatewright.cli.log_lines import clean
 from gatewright.secret_scanning.escape_invisible import is_unseen, spelled
 from gatewright.secret_scanning.invisible import hidden
 
 __all__ = [
-    "CliError",
-    "Exit",
     "is_terminal",
     "note",
     "one_line",
@@ -37,37 +36,6 @@ __all__ = [
     "silence_logs",
     "visible",
 ]
-
-
-class Exit:
-    """Exit codes; 3 to 5 are those of the official Inspector. `mcp/wire/codes.py` has one per reason."""
-
-    OK = 0
-    UNEXPECTED = 1
-    USAGE = 2
-    AUTHENTICATION = 3
-    UNREACHABLE = 4
-    TOOL_ERROR = 5
-    DENIED = 6
-    WAITING = 7
-    PROBLEMS = 8
-    NOT_KNOWN = 9
-    INTERRUPTED = 130
-
-
-class CliError(Exception):
-    """A command cannot go on. `code` is a word for programs, `hint` says what to do."""
-
-    def __init__(
-        self, message: str, *, code: str, exit_code: int, hint: str = "", request_id: str = ""
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = code
-        self.exit_code = exit_code
-        self.hint = hint
-        self.request_id = request_id
-
 
 _FORMS = "\ufe0e\ufe0f"
 """Whether the character before is drawn as text or in colour; one of them behind a character hides nothing."""

@@ -18,8 +18,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Json
-from gatewright.cli.output import CliError, Exit, print_text
+from gatewright.cli.output import print_text
 from gatewright.validators import BadOptions, Objection, Prepare, Validator, available
 from gatewright.validators.network import Unresolved
 from gatewright.validators.network import prepare as prepare_network

@@ -14,7 +14,8 @@ from itertools import zip_longest
 from math import isfinite
 from typing import Any, NamedTuple
 
-from gatewright.cli.output import CliError, Exit, is_terminal, note, one_line
+from gatewright.cli.errors import CliError, Exit
+from gatewright.cli.output import is_terminal, note, one_line
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["ROUNDS", "answer_all", "capabilities"]

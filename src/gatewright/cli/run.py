@@ -1,4 +1,4 @@
-"""`gatewright run SPEC`: a gateway for one tool server without configuration file, with policy and audit; temporary state or `--state`.
+"""`gatewright run SPEC`: a gateway for one URL, Python file or command, no configuration file, open to this machine; `--state`.
 
 What is written on the command line is meant as it stands: nothing in it is substituted. The state is
 a temporary folder, so that nothing is left behind, unless `--state` names one to keep.
@@ -18,8 +18,9 @@ from typing import Annotated
 
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import group
-from gatewright.cli.output import CliError, Exit, is_terminal, note, silence_logs
+from gatewright.cli.output import is_terminal, note, silence_logs
 from gatewright.cli.serve import Ready
 from gatewright.command_text import to_type
 from gatewright.config import Grant, Origin, Server, Settings

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from gatewright.cli.output import CliError, Exit
+from gatewright.cli.errors import CliError, Exit
 from gatewright.command_text import to_type
 from gatewright.config import Settings, SettingsError, load, state_directory
 from gatewright.config.build import build
@@ -22,7 +22,7 @@ from gatewright.config.lookup import groups, user_file
 from gatewright.config.trust import NotAccepted, place_of, trust_of
 from gatewright.hosts.local_agents import credential
 from gatewright.storage.errors import StoreError
-from gatewright.storage.lock import pid_namespace
+from gatewright.storage.pid_namespace import pid_namespace
 
 __all__ = [
     "Endpoint",
@@ -56,7 +56,7 @@ class Running(msgspec.Struct, frozen=True):
     """The files of its configuration, the first of each group that is there counts; None where nobody knows."""
 
     pid_namespace: str = ""
-    """`storage.lock.pid_namespace` of the gateway."""
+    """`storage.pid_namespace` of the gateway."""
 
     @property
     def is_gone(self) -> bool:

@@ -14,17 +14,10 @@ from typing import Annotated
 import typer
 
 from gatewright.cli.completion_names import secret_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.key_input import hidden
 from gatewright.cli.options import Config, Json, group
-from gatewright.cli.output import (
-    CliError,
-    Exit,
-    is_terminal,
-    note,
-    print_document,
-    print_line,
-    print_rows,
-)
+from gatewright.cli.output import is_terminal, note, print_document, print_line, print_rows
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.config.build import build

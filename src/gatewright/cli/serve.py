@@ -1,4 +1,4 @@
-"""`gatewright serve`: runs the gateway over HTTP, with `--stdio` over standard streams instead; prints the ready line with its URLs.
+"""`gatewright serve`: runs the gateway over HTTP, or standard streams (`--stdio`); prints its URLs, or entries for a host, once ready.
 
 Standard output carries exactly one line, once everything that could start has started:
 `ready http://127.0.0.1:8420/mcp name=url …`, so that scripts can wait for it (the entries for its hosts
@@ -9,6 +9,7 @@ output belongs to MCP and carries nothing else.
 from __future__ import annotations
 
 import errno
+import signal
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,9 +18,10 @@ from urllib.parse import urlsplit
 
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.finding import Finding
 from gatewright.cli.options import AsHost, Config, ProfileName, group
-from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document
+from gatewright.cli.output import is_terminal, note, print_document
 from gatewright.command_text import to_type
 from gatewright.config import FileSource, Settings
 from gatewright.config.lookup import STDIN
@@ -182,6 +184,9 @@ def _run(
             exit_code=Exit.UNEXPECTED,
             hint=f"choose another one: {to_type('serve --port 0')}",
         ) from None
+    # All is done. Whoever says it once more, while Python ends, changes no exit code.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _handed(config: Path | None) -> list[object]:

@@ -1,4 +1,4 @@
-"""Opens the state database for commands: to write (migrates; refused if older than its audit trail) or to read, changing nothing.
+"""Opens the state database for commands: to write (migrates; refused if older than its audit trail) or read unchanged; tells if it exists.
 
 A command that writes brings a folder of a former version to the form of this one, as the gateway does when it starts, and never
 while a gateway runs on it. One that only looks (`doctor`, `policy explain`, completion) reads a former form in memory and leaves it as it is.

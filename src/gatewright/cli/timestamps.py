@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatewright.cli.output import CliError, Exit
+from gatewright.cli.errors import CliError, Exit
 from gatewright.timestamps import TYPED, moment_of
 
 __all__ = ["ago", "ahead"]

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gatewright.call import KERNEL, SHIPPED, Target
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.gateway_client import ask, ask_all
 from gatewright.cli.global_options import OUTPUT_OPTIONS
-from gatewright.cli.output import CliError, Exit, note
+from gatewright.cli.output import note
 from gatewright.cli.running import Endpoint, endpoint, read_running
 from gatewright.cli.state_access import seen
 from gatewright.command_text import to_type

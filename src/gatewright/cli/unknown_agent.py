@@ -1,4 +1,4 @@
-"""Warns when an agent name given to a command matches no key, host or configured agent, and suggests similar names."""
+"""Lists known agent names (keys, hosts, configuration); warns when a command names another one, and suggests similar names."""
 
 from __future__ import annotations
 

@@ -34,6 +34,7 @@ from gatewright.config.model import (
     Storage,
 )
 from gatewright.config.oauth import flaws_of
+from gatewright.config.own_places import own_places
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.redaction_rules import rules_of
 from gatewright.config.rooms import Rooms, build_rooms
@@ -89,6 +90,7 @@ def build(documents: Sequence[Document], variables: Mapping[str, str], state: Pa
         builtin=_builtin(reports, tables["builtin"]),
         files=tuple(document.path for document in documents),
         origins=dict(_origins(reports)),
+        own=own_places(variables, state),
     )
     # Before the rules across tables: the sinks and limits that it adds have to keep them as well.
     settings = joined(settings)

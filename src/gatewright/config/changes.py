@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -49,7 +50,7 @@ _APPLIED = (
     "protocol.rate_limits",  # put into limits.doors when the file is read (`config.groundhog_merge`)
 )
 
-_NOT_SAID = frozenset({"accepted", "configured", "files", "form", "warnings", "origins"})
+_NOT_SAID = frozenset({"accepted", "configured", "files", "form", "origins", "own", "warnings"})
 _NO_VALUE = frozenset({"origin", "written"})
 _SECRET = (".env.", ".headers.", ".credentials.", ".auth.bearer", ".auth.client_secret")
 _ABSENT = object()
@@ -130,15 +131,19 @@ def policy_version(settings: Settings) -> str:
 def versions(settings: Settings) -> Callable[[str], str]:
     """To which version something is bound that is about a server: to that of what was configured; and of a server that was registered
     while the gateway runs, to what that is as well. So whoever registers one changes nothing for the calls of others to others."""
-    configured = settings.configured or policy_version(settings)
+
+    @cache
+    def configured() -> str:  # of all settings, and few gateways ask anybody anything
+        return settings.configured or policy_version(settings)
+
     registered = {one.id: one for one in settings.servers if one.created_by}
 
     def version(server: str) -> str:
         one = registered.get(server)
         if one is None:
-            return configured
+            return configured()
         said = dict(_leaves(server, one))
-        return f"{configured}.{hashlib.sha256(jsonrpc.encode(said)).hexdigest()[:16]}"
+        return f"{configured()}.{hashlib.sha256(jsonrpc.encode(said)).hexdigest()[:16]}"
 
     return version
 

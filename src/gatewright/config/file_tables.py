@@ -132,7 +132,8 @@ class RestartTable(msgspec.Struct, frozen=True, kw_only=True):
     restart_window_secs: Window | None = None
     """The window in which restarts are counted; 300 unless set."""
     backoff_base_ms: Backoff | None = None
-    """The pause before the first restart; each further one is twice as long. 1000 unless set."""
+    """The pause before the second restart in a row; each further one is twice as long, the first is made at once. 1000
+    unless set."""
     backoff_max_ms: Backoff | None = None
     """The longest pause before a restart; 30000 unless set."""
 
@@ -142,7 +143,7 @@ class MgpTable(msgspec.Struct, frozen=True, kw_only=True):
 
     extensions: tuple[str, ...] = ()
     """The MGP extensions to offer the server, of those that the gateway has: `security`, `access_control`, `audit`,
-    `code_safety`, `discovery` and `lifecycle`. Others are left out."""
+    `code_safety`, `lifecycle`, `streaming`, `bidirectional`, `discovery` and `tool_discovery`. Others are left out."""
     permissions_required: tuple[str, ...] = ()
     """The permissions that the server has without a question: those of MGP §3.2, such as `network.outbound`, or names
     like `com.example.thing`. See `[permissions]`."""
@@ -163,7 +164,8 @@ class MgpTable(msgspec.Struct, frozen=True, kw_only=True):
     restart_window_secs: Window | None = None
     """The window in which restarts are counted; 300 unless set."""
     backoff_base_ms: Backoff | None = None
-    """The pause before the first restart; each further one is twice as long. 1000 unless set."""
+    """The pause before the second restart in a row; each further one is twice as long, the first is made at once. 1000
+    unless set."""
     backoff_max_ms: Backoff | None = None
     """The longest pause before a restart; 30000 unless set."""
 

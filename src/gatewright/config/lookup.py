@@ -21,6 +21,7 @@ from gatewright.config.build import build, with_form
 from gatewright.config.documents import MAX_BYTES, Document, parse, read
 from gatewright.config.gh_aw_form import is_form, read_form
 from gatewright.config.model import Server, Settings
+from gatewright.config.own_places import own_places, user_files
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.trust import NotAccepted, check_accepted, is_taken_back
 
@@ -75,7 +76,14 @@ def load(
         kept |= {one.path: one for one in documents if one.path in accepted}
     servers = tuple(_as_accepted(one, accepted) for one in settings.servers)
     warnings = (*settings.warnings, *ignored, *flawed)
-    return msgspec.structs.replace(settings, servers=servers, accepted=accepted, warnings=warnings)
+    places = candidates(config, environ=variables, cwd=cwd)
+    return msgspec.structs.replace(
+        settings,
+        servers=servers,
+        accepted=accepted,
+        warnings=warnings,
+        own=own_places(variables, state_directory(variables), places, cwd),
+    )
 
 
 def _built(
@@ -110,7 +118,7 @@ def _accepted(
 ) -> tuple[list[Document], list[Problem]]:
     """Those that count, each with what was accepted with it, and why what was found does not. Raises `SettingsError` for a user's
     own, and without `kept`; for the only one, which is accepted, where it cannot be read."""
-    own, found, ignored = {*_user(variables)}, list[Document](), list[Problem]()
+    own, found, ignored = {*user_files(variables)}, list[Document](), list[Problem]()
     for path in paths:
         try:
             document = read(path)
@@ -193,7 +201,7 @@ def find(
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
     """The user's own file, which counts in every folder; None where there is none."""
-    return next((path for path in _user(environ) if path.is_file()), None)
+    return next((path for path in user_files(environ) if path.is_file()), None)
 
 
 def candidates(
@@ -219,7 +227,7 @@ def groups(
     if named := variables.get("MGP_CONFIG_PATH"):
         return [[Path(named)]]
     places = _project_places(Path.cwd() if cwd is None else cwd)
-    return [[path for path, _ in places], [*_user(variables)]]
+    return [[path for path, _ in places], [*user_files(variables)]]
 
 
 def state_directory(environ: Mapping[str, str]) -> Path:
@@ -264,10 +272,3 @@ def _check_owner(path: Path) -> None:
             Origin(path), "", "the file belongs to somebody else", f"pass --config {path} to use it"
         )
         raise SettingsError([problem])
-
-
-def _user(environ: Mapping[str, str]) -> Iterator[Path]:
-    # MGP §15.2 names `~/.config/mgp` on every platform; the platform's own place comes after it.
-    home = environ.get("HOME")
-    yield (Path(home) if home else Path.home()) / ".config" / "mgp" / "servers.toml"
-    yield platformdirs.user_config_path("mgp") / "servers.toml"

@@ -21,10 +21,8 @@ from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import Protocol
 from gatewright.config.isolation import Isolation, IsolationLevel
 from gatewright.config.limits import Expose, Rates
-from gatewright.config.oversight import (
-    Injection,
-    PermissionPolicy,
-)
+from gatewright.config.oversight import Injection, PermissionPolicy
+from gatewright.config.own_places import OwnPlaces
 from gatewright.config.plain_tables import PlainTables
 from gatewright.config.problems import Origin, Problem
 from gatewright.config.rooms import Rooms
@@ -283,12 +281,17 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """Key (`args.1`, `env.TOKEN`) → what the file says, where that is not the value itself."""
     created_by: str = ""
     """Who registered it while the gateway runs; empty where it is configured."""
-    private: bool = False
-    """Whether the default is that it is there for operators and for whom a grant names, and not for the owner's host."""
+    registered_by: tuple[str, str] | None = None
+    """Kind and id of the agent that registered it while the gateway runs; None for what the configuration has, or an operator registered."""
     registered_at: float = 0.0
     """When an agent registered it, in Unix seconds: what was approved for a server of its id before was for another program."""
     origin: Origin
     problem: Problem | None = None
+
+    @property
+    def private(self) -> bool:
+        """Whether the default is that it is there for operators and for whoever registered it, and not for the owner's host."""
+        return self.registered_by is not None
 
     @property
     def prefix(self) -> str:
@@ -375,10 +378,10 @@ class Settings(PlainTables, frozen=True, kw_only=True):
     """Where servers were added at run time: the version of what was configured (`changes.policy_version`)."""
     accepted: Mapping[Path, Mapping[str, str]] = {}
     """Configuration file that had to be accepted → the files that were accepted with it: path → SHA-256 of the content in hex."""
+    own: OwnPlaces = OwnPlaces()
 
     def file_of(self, key: str) -> Path:
-        """The file whose words are in force for a table or key, the highest of those that say something of it; the first
-        one where nobody knows."""
+        """The file whose words are in force for a table or key, the highest of those that say something of it; the first where nobody knows."""
         if exact := self.origins.get(key):
             return exact.file
         every = self.origins.items()

@@ -1,4 +1,4 @@
-"""Describes every key of `mgp.toml` (type, unit, default, docstring) from the structs that validate it, for the JSON Schema and the docs.
+"""Reads each key of a `mgp.toml` table (type, unit, default, docstring) from its validating struct, for writers of JSON Schema and docs.
 
 The JSON Schema (`schema`) and the pages of docs/configuration say what this module finds. Sentences are the docstrings
 below the fields of a shape. Python does not keep those, so they are read from its source: by the commands that write

@@ -18,9 +18,9 @@ from typing import Any, TypeGuard
 import msgspec
 
 from gatewright.config.documents import Document
-from gatewright.config.loader_variables import loads_code, moves_traffic
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.toml_positions import KeyPath
+from gatewright.config.variable_risks import loads_code, moves_traffic
 from gatewright.patterns import Pattern
 from gatewright.secret_scanning.escape_invisible import spelled
 

@@ -20,7 +20,7 @@ from gatewright.config.secrets import CHANGED
 from gatewright.config.trust import trust_of
 from gatewright.patterns import Pattern
 
-__all__ = ["FileSource"]
+__all__ = ["FileSource", "named_files", "value_files"]
 
 _FILE = Pattern(r"\$\{file:([^}]*)\}")
 
@@ -63,7 +63,7 @@ class FileSource:
         config, environ, cwd = self._config, self._environ, self._cwd
         found = load(config, environ=environ, cwd=cwd, kept=self._kept, again=self._loaded)
         self._loaded = True
-        self._values = tuple(_value_files(found))
+        self._values = tuple(value_files(found))
         # One that changes while it is read is not the one that was read.
         self.used = (*before, *(values.get(path, _stamp(path)) for path in self._values))
         settings = override(found, host=self._host, port=self._port)
@@ -84,7 +84,8 @@ class FileSource:
         return [*map(_stamp, places), _stamp(trust_of(self._environ).file)]
 
 
-def _value_files(settings: Settings) -> Iterator[Path]:
+def value_files(settings: Settings) -> Iterator[Path]:
+    """The files whose content stands for a value, absolute: rules of redaction, `${file:PATH}`, what was accepted, secrets."""
     yield from files_of(settings)
     for server in settings.servers:
         folder = server.origin.file.absolute().parent
@@ -94,6 +95,17 @@ def _value_files(settings: Settings) -> Iterator[Path]:
             yield Path(server.openapi or "")
     if any("${secret:" in text for one in settings.servers for text in one.written.values()):
         yield from (settings.storage.path / name for name in CHANGED)
+
+
+def named_files(settings: Settings) -> Iterator[Path]:
+    """What any table of the configuration files names as `${file:PATH}`, absolute, as they are written now."""
+    for file in settings.files:
+        try:
+            text = file.read_text(encoding="utf-8", errors="replace") if file != STDIN else ""
+        except OSError:  # it is replaced, and what comes is loaded anew
+            continue
+        if "${file:" in text:
+            yield from (file.absolute().parent / name for name in _FILE.findall(text))
 
 
 def _stamp(path: Path) -> tuple[Path, int, int, int] | None:

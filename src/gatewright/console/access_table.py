@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from gatewright.access.authority import Authority
+from gatewright.access.configured_grants import grants_of
 from gatewright.access.gate import Access
 from gatewright.access.grants import EVERYBODY, Grant, Key
-from gatewright.access.policy import grants_of
 from gatewright.approvals.gate import asks_about
 from gatewright.call import Call, Caller, Client, Tool
 from gatewright.console.paging import page_of

@@ -1,4 +1,4 @@
-"""`ApprovalDetails`: one request for approval in full: the call behind it, each gate's verdict, the rule that asked, earlier decisions."""
+"""`ApprovalDetails`: an approval request in full: its call, each gate's verdict, rule, earlier decisions; `waiting`: its form in lists."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _time(whole: float | None, waited: Any) -> list[Share]:
     if whole is None:
         return []
     waits = float(waited) if isinstance(waited, int | float) else 0.0
-    rest = Share("gates, server and way", max(0.0, whole - waits))
+    rest = Share("gates, server and network", max(0.0, whole - waits))
     return [Share("waited for a person", waits), rest] if waits else [rest]
 
 

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Config, Json, KeyText, group
-from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_text
+from gatewright.cli.output import is_terminal, note, print_document, print_text
 from gatewright.cli.running import read_running, settings_here
 from gatewright.command_text import to_type
 

@@ -1,4 +1,4 @@
-"""Line diffs for console pages, in linear time: of two JSON texts (definitions, arguments), of two texts, or of a unified diff.
+"""Line diffs for console pages, in linear time: of JSON texts, lines or a unified diff, equal lines left out; `is_whole`: nothing was cut.
 
 Lines that stand once in both texts are anchors (patience difference); between two anchors the same again, a few levels deep. What is
 left between them counts as taken out and put in. So the work grows with the lines, whatever a server writes: usual differences take the

@@ -80,7 +80,7 @@ FINDINGS: Table[Thing] = Table(
     "/health",
     Findings,
     (
-        Column("What is to be done", "level", lambda one: _ORDER.index(one.level)),
+        Column("Finding", "level", lambda one: _ORDER.index(one.level)),
         Column("Check", "check", lambda one: one.check),
         Column("Subject", "subject", lambda one: one.subject),
     ),

@@ -1,4 +1,4 @@
-"""Console types for MCP hosts: connect and import requests that confirm a shown diff by its digest; page of hosts and its table `HOSTS`."""
+"""Console types for MCP hosts: requests to connect or import (path or text, digest of the shown diff, takeover); page and table `HOSTS`."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ HOSTS: Table[HostState] = Table(
         # Those that are connected first, then those that have a file, then those that may have one.
         Column("State", "state", lambda one: 0 if one.connected else 1 if one.there else 2),
         Column("Host", "name", lambda one: ""),
-        Column("Beside the gateway", "beside", lambda one: len(one.others), falls=True),
+        Column("Bypassing", "beside", lambda one: len(one.others), falls=True),
     ),
     lambda one: (one.title, one.id),
     _fits,

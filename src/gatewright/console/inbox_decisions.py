@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.approvals.request import Approval, CannotDecideError, canonical
+from gatewright.approvals.request import Approval, CannotDecideError
+from gatewright.approvals.shown_arguments import canonical
 from gatewright.console.approval_details import ApprovalDetails, Detail, Waiting, waiting
 from gatewright.console.definition_diff import Line, difference
 from gatewright.console.dependencies import Dependencies

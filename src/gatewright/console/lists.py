@@ -1,4 +1,4 @@
-"""`Table`: sorting, filtering and keyset pagination of the console's lists, declared once with their columns, and the URLs for them."""
+"""`Table`: sorts, filters, keyset-paginates a console list by its declared columns; its URLs; forms that carry the list's query along."""
 
 from __future__ import annotations
 

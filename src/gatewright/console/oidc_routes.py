@@ -16,8 +16,9 @@ from gatewright.console import api
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.oidc import CALLBACK, Oidc, OidcRequest
 from gatewright.console.operations import ApiError
+from gatewright.console.redirect_target import way_on
 from gatewright.console.sessions import ConsoleSession
-from gatewright.console.sign_in import SignIn, address_of, record_sign_in, way_on
+from gatewright.console.sign_in import SignIn, address_of, record_sign_in
 from gatewright.console.turns import Turns
 from gatewright.secret_scanning import HELD
 

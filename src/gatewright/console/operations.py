@@ -1,4 +1,4 @@
-"""`Operation`: one operation of the console's JSON API (path, power, types, handler); parses requests; `ApiError`, its error answer."""
+"""`Operation` of the console's JSON API, declared by power (`see`, `decide`, `change`): path, types, handler; parses input; `ApiError`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""`ProposalPages`: console pages that show what a room proposal would call, whole, page by page, and approve it on the last."""
+"""`ProposalPages`: console page and API operation that show a room proposal whole, page by page; checks that a decider was shown all."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Annotated
 
@@ -53,13 +54,13 @@ class ProposalPages:
 
     async def text(self, asking: Asking) -> TextPage:
         """Raises `ApiError`."""
-        return self._shown(asking, self._found(asking))
+        return (await self._shown(asking, self._found(asking)))[1]
 
     def shown_in(self, asking: Asking) -> Callable[[Proposal], bool]:
-        """Whether a decision proves that all of a proposal was shown to whoever decides."""
+        """Whether a decision proves that all of a proposal was shown to whoever decides. Goes through all of it: for a thread."""
 
         def shown(one: Proposal) -> bool:
-            of = self._of(asking, one)
+            of = _of(asking, one, digest_of(one))
             return self._texts.shown(of, _text(one), asking.given.whole)
 
         return shown
@@ -70,26 +71,34 @@ class ProposalPages:
             raise ApiError(404, "not_found", "no proposal has this id", "see what is proposed now")
         return found
 
-    def _shown(self, asking: Asking, one: Proposal) -> TextPage:
-        given: ProposalText = asking.given
-        return self._texts.page(self._of(asking, one), _text(one), given.page, given.proof)
+    async def _shown(self, asking: Asking, one: Proposal) -> tuple[str, TextPage]:
+        """Its digest, and the page that is asked for. Beside the loop: it may be a megabyte, which is written out and gone through twice."""
+        return await asyncio.to_thread(self._read, asking, one)
 
-    def _of(self, asking: Asking, one: Proposal) -> tuple[str, ...]:
-        return "proposal", asking.person.id, asking.given.topic, one.id, digest_of(one)
+    def _read(self, asking: Asking, one: Proposal) -> tuple[str, TextPage]:
+        given: ProposalText = asking.given
+        digest = digest_of(one)
+        of = _of(asking, one, digest)
+        return digest, self._texts.page(of, _text(one), given.page, given.proof)
 
     async def _page(self, asking: Asking) -> View:
         one, given = self._found(asking), asking.given
         first = ProposalText(topic=given.topic, proposal=given.proposal)
+        digest, found = await self._shown(asking, one)
         values = {
             "title": "Proposal",
             "topics": "rooms",
             "one": one,
             "topic": given.topic,
-            "found": self._shown(asking, one),
-            "digest": digest_of(one),
+            "found": found,
+            "digest": digest,
             "way": lambda **other: url_of(_PAGE, first, **other),
         }
         return View("rooms/text.html", values)
+
+
+def _of(asking: Asking, one: Proposal, digest: str) -> tuple[str, ...]:
+    return "proposal", asking.person.id, asking.given.topic, one.id, digest
 
 
 def _text(one: Proposal) -> str:

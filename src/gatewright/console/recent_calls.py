@@ -94,7 +94,7 @@ COLUMNS = (
     Column("Agent", "agent", lambda one: one.agent),
     Column("Call", "call", lambda one: f"{one.server}/{one.name}"),
     Column("Decision", "decision", lambda one: one.decision),
-    Column("ms", "ms", lambda one: -1.0 if one.ms is None else one.ms, numeric=True),
+    Column("Took", "ms", lambda one: -1.0 if one.ms is None else one.ms, numeric=True),
     Column("Bytes", "bytes", lambda one: -1 if one.bytes is None else one.bytes, numeric=True),
     Column("Reason"),
 )

@@ -1,4 +1,4 @@
-"""HTML of the console: template environment; filters that mark hidden characters in foreign text, format times, durations, calls as curl.
+"""Jinja environment of the console; filters: mark hidden characters, fold long text, format arguments, times, browsers, calls as curl.
 
 Everything that a server, an agent or a caller wrote is text: templates escape by themselves, and what such a text may hide is shown by
 `foreign`, `line` and `arguments`, and by `spelled` in fields of JSON that a person edits, in a form that a reader can see and that the page can never take for its own.
@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from gatewright.command_text import to_type
 from gatewright.console.whole_texts import MOST_CHARS
 from gatewright.mcp.wire import foreign_json
+from gatewright.patterns import Pattern
 from gatewright.secret_scanning.escape_invisible import is_seen, is_unseen, spelled
 
 __all__ = [
@@ -44,6 +45,17 @@ FOLD_CHARS = 600
 """What is longer is folded where nobody decides on it: its beginning stands there, the whole behind a click."""
 _MARKS, _PIECE = 200, 64
 """Marks of one text at most, where it is not shown whole; characters that are looked at together."""
+_STACKED = 3
+"""Marks that one letter may carry: languages have no more, and a pile of them is painted over the lines above and below."""
+_PILE = Pattern(
+    rf"(?:\A|[\p{{C}}\p{{Z}}])([\p{{Mn}}\p{{Me}}]+)|([\p{{Mn}}\p{{Me}}]{{{_STACKED + 1},}})"
+)
+"""First marks that no letter stands before: they would go to what stands before the text, to the line above, or to what names a
+character that is not seen."""
+_TURNING = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff"
+"""Letters of scripts that run from right to left, and their digits: what stands beside them changes places."""
+_TURNED = Pattern(rf"[{_TURNING}](?:[{_TURNING}\p{{M}} ]*[{_TURNING}\p{{M}}])?")
+"""Words of such letters with nothing but spaces between them, which are read in their own direction."""
 _LARGER = 4
 """JSON that takes so many times as much room with a member a line stays in one."""
 _ESCAPES = ("\\u", "\\b", "\\f", "\\r")
@@ -54,7 +66,7 @@ _BROWSERS = {
     "Edg/": "Edge",
     "OPR/": "Opera",
     "Firefox/": "Firefox",
-    "HeadlessChrome/": "Chrome without a window",
+    "HeadlessChrome/": "headless Chrome",
     "Chrome/": "Chrome",
     "Safari/": "Safari",
 }
@@ -95,9 +107,7 @@ def foreign(text: object, *, lines: bool = True, fold: bool = True) -> Markup:
 
 def shows_all(text: str) -> bool:
     """Whether `foreign` without a fold shows all of a text, and names each character in it that nobody sees."""
-    return len(text) <= MOST_CHARS and (
-        is_seen(text) or sum(hidden for _, hidden in _runs(text, "\n\t")) <= _MARKS
-    )
+    return len(text) <= MOST_CHARS and sum(hidden for _, hidden in _runs(text, "\n\t")) <= _MARKS
 
 
 def is_short(text: str) -> bool:
@@ -137,19 +147,27 @@ def _marked(text: str, *, lines: bool, most: int = _MARKS) -> Markup:
         pieces.append(f'<span class="ctl">{_name(part[0])}{count}</span>')
     if left < 0:
         pieces.append(f'<span class="ctl">{-left} of them, \ufffd, are not named</span>')
-    return Markup("".join(pieces))  # noqa: S704 - every piece is escaped above
+    found = Markup("".join(pieces))  # noqa: S704 - every piece is escaped above
+    if text.isascii() or not _TURNED.within(text):
+        return found
+    # By itself, from left to right: `SERVER / TOOL` stays in this order. So does `PART/PART` within, of which each is by itself as well: a
+    # sign between two that run from right to left would run with them. No mark of ours has such letters.
+    parts = _TURNED.sub(lambda one: f"<bdi>{one[0]}</bdi>", str(found))
+    return Markup(f'<bdi dir="ltr">{parts}</bdi>')  # noqa: S704 - as above
 
 
 def _runs(text: str, kept: str) -> Iterator[tuple[str, bool]]:
-    """The text in parts: what can be seen, and runs of one character that cannot."""
+    """The text in parts: what can be seen, and runs of one character that cannot, or that is one mark too many on a letter."""
+    piled = _piled(text)
     begun = at = 0
     while at < len(text):
-        if is_seen(text[at : at + _PIECE]):  # most of most texts, at the speed of C
+        if not piled and is_seen(text[at : at + _PIECE]):  # most of most texts, at the speed of C
             at += _PIECE
             continue
         for here in range(at, min(at + _PIECE, len(text))):
             char = text[here]
-            if here < begun or char in kept or not is_unseen(char):
+            hides = here in piled or (char not in kept and is_unseen(char))
+            if here < begun or not hides:
                 continue
             if begun < here:
                 yield text[begun:here], False
@@ -160,6 +178,17 @@ def _runs(text: str, kept: str) -> Iterator[tuple[str, bool]]:
         at = max(at + _PIECE, begun)
     if begun < len(text):
         yield text[begun:], False
+
+
+def _piled(text: str) -> frozenset[int]:
+    """Where marks stand that are too many for their letter, or have none."""
+    if text.isascii():
+        return frozenset()
+    found: set[int] = set()
+    for one in _PILE.finditer(text):
+        alone, (begin, end) = one.span(1), one.span(2)
+        found.update(range(*alone), range(begin + _STACKED, end))
+    return frozenset(found)
 
 
 def _name(char: str) -> str:

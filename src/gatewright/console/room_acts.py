@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,27 +12,33 @@ from gatewright.console.operations import ApiError
 from gatewright.console.room_seats import digest_of, params_of
 from gatewright.console.room_shapes import RoomDecision, RoomStop, Stopped
 from gatewright.identity.keys import KeyStore
+from gatewright.rooms.orchestrator_seat import RULES
 from gatewright.rooms.participant_changes import ParticipantAdmin
 from gatewright.rooms.participants.errors import RoomError
 from gatewright.rooms.participants.participant import Participant
-from gatewright.rooms.participants.proposals import Proposal
+from gatewright.rooms.participants.proposals import Ledger, Proposal
 from gatewright.rooms.participants.rules import RuleBook
-from gatewright.rooms.setup import RULES
 
 __all__ = ["decide", "rules_of", "stop"]
 
 _ANSWER_S = 60.0
+_NONE = "nothing that is open was shown to you here by this id", "look at what is proposed now"
+_OTHER = "what it asks for is not what was looked at", "look at it again"
+_LONGER = (
+    "what it asks for is longer than a page shows, and not all of it was shown to you",
+    "read it page by page, to its end",
+)
 
 
 async def decide(
     me: Participant, given: RoomDecision, orchestrator: str, shown: Callable[[Proposal], bool]
 ) -> None:
     """Approve, by the orchestrator where one of this name is in the room, whose rules learn of it; or reject. `shown` says of a proposal
-    that is longer than a page whether all of it was shown. Raises `ApiError`."""
+    that is longer than a page whether all of it was shown; it is asked in a thread. Raises `ApiError`."""
     if given.do == "reject" and not given.reason.strip():
         raise ApiError(422, "no_reason", "a rejection needs a reason", "say why, in a sentence")
     if given.do == "approve":
-        _must_be_shown(me.proposals.find(given.proposal), given, shown)
+        await _must_be_shown(me.proposals, given, shown)
     try:
         if given.do == "reject":
             me.decline(given.proposal, given.reason)
@@ -46,17 +53,32 @@ async def decide(
         raise ApiError(409, "room", str(problem)) from None
 
 
-def _must_be_shown(
-    found: Proposal | None, given: RoomDecision, shown: Callable[[Proposal], bool]
+async def _must_be_shown(
+    known: Ledger, given: RoomDecision, shown: Callable[[Proposal], bool]
 ) -> None:
-    if found is None:
-        return  # which the room says
+    found = known.find(given.proposal)
+    if found is None or not known.is_open(found):
+        # The orchestrator may have one by this id that nobody was shown here: this place may be younger, and remembers others.
+        raise ApiError(409, "not_shown", *_NONE)
+    # Beside the loop: what is asked for may be a megabyte, which is written out and gone through several times.
+    problem = await asyncio.to_thread(_problem_of, found, given, shown)
+    if known.find(given.proposal) is not found:
+        problem = _OTHER  # it was forgotten meanwhile, and its id may have come again
+    elif not known.is_open(found):
+        problem = _NONE
+    if problem is not None:
+        raise ApiError(409, "not_shown", *problem)
+
+
+def _problem_of(
+    found: Proposal, given: RoomDecision, shown: Callable[[Proposal], bool]
+) -> tuple[str, str] | None:
+    """Why it may not be approved, and what to do."""
     if given.digest != digest_of(found):
-        said = "what it asks for is not what was looked at"
-        raise ApiError(409, "not_shown", said, "look at it again")
+        return _OTHER
     if not params_of(found)[1] and not shown(found):
-        said = "what it asks for is longer than a page shows, and not all of it was shown to you"
-        raise ApiError(409, "not_shown", said, "read it page by page, to its end")
+        return _LONGER
+    return None
 
 
 def stop(callers: KeyStore, admin: ParticipantAdmin | None, given: RoomStop, by: str) -> Stopped:

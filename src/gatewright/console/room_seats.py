@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -125,11 +125,14 @@ class RoomSeat:
         place: Callable[[Proposal], Key] = lambda one: (one.created_at, one.id)  # noqa: E731
         page = page_of(every, place, after=after, limit=limit, descending=True)
         rows, more, _ = await in_slices(page)
+        # Beside the loop: together they may be megabytes, which are written out and gone through twice.
+        looked_at = await asyncio.to_thread(lambda: [_Looked.at(one) for one in rows])
         about: dict[str, list[Line]] = {}
         for line in self.talk:
             if line.about and line.what == "chat":
                 about.setdefault(line.about, []).append(line)
-        return [_card(one, about.get(one.id, [])) for one in rows], more
+        pairs = zip(rows, looked_at, strict=True)
+        return [_card(one, looked, about.get(one.id, [])) for one, looked in pairs], more
 
     def _closed(self) -> None:
         self.lost = True
@@ -178,14 +181,14 @@ class RoomSeats:
         if found is not None:
             return found
         if len(self._seats) >= _SEATS:
-            raise ApiError(503, "crowded", "too many people sit in rooms by the console")
+            raise ApiError(503, "crowded", "too many people are in rooms by the console")
         if sum(id == person.id for id, _ in self._seats) >= _SEATS_EACH:
-            said = f"you sit in {_SEATS_EACH} rooms already"
+            said = f"you are in {_SEATS_EACH} rooms already"
             raise ApiError(503, "crowded", said, "leave one of them")
         if any(
             one.participantId == person.id and one.topic == topic for one in self._hub.connections()
         ):
-            said = f"somebody called {person.id} sits here already, by another program"
+            said = f"somebody called {person.id} is in this room already, by another program"
             raise ApiError(409, "taken", said, "leave there first")
         try:
             seat = RoomSeat(self._hub, person, topic, self._told)
@@ -293,16 +296,27 @@ def digest_of(one: Proposal) -> str:
     return found.hexdigest()
 
 
-def _card(one: Proposal, about: Sequence[Line]) -> ProposalCard:
-    params, whole = params_of(one)
+class _Looked(NamedTuple):
+    """What is worked out of what a proposal asks for."""
+
+    params: str
+    whole: bool
+    digest: str
+
+    @classmethod
+    def at(cls, one: Proposal) -> _Looked:
+        return cls(*params_of(one), digest_of(one))
+
+
+def _card(one: Proposal, looked: _Looked, about: Sequence[Line]) -> ProposalCard:
     return ProposalCard(
         id=one.id,
         proposer=one.proposer,
         target=one.target or "",
         method=one.operation.method,
-        params=params,
-        digest=digest_of(one),
-        whole=whole,
+        params=looked.params,
+        digest=looked.digest,
+        whole=looked.whole,
         status=one.status,
         decided_by=one.decided_by or "",
         reason=one.reason,

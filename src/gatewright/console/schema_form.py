@@ -1,4 +1,4 @@
-"""Form fields for a tool's arguments, by its JSON Schema: text, number, boolean, choice; everything else as JSON text."""
+"""Maps a tool's JSON Schema to form fields for its arguments: text, number, boolean, choice; everything else as JSON text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Console types for tool servers: list, tool by name, decisions on held back definitions; `TABLE`, their list with its columns."""
+"""Console types for tool servers: list query, page, `TABLE` columns; requests to accept, refuse, hide a tool; a held definition's diff."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TABLE: Table[ServerRow] = Table(
     (
         Column("Server", "id", lambda one: ""),
         Column("State", "state", lambda one: one.state),
-        Column("Speaks"),
+        Column("Protocol"),
         Column("Running", "running", lambda one: one.running, numeric=True),
         Column("p95", "p95", lambda one: one.load.p95_ms or 0.0, numeric=True),
         Column("Errors", "errors", lambda one: one.load.error_rate, numeric=True),

@@ -1,8 +1,8 @@
-"""`SignIn`: signs people in to the console by one-time URL or operator key, and out; checks cookie, CSRF key, bearer key; audits sign-ins."""
+"""`SignIn`: console sign-in by one-time URL or operator key, sign-out; session and OIDC cookies, CSRF, bearer keys; audit of all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ from gatewright.console.guard import Guard
 from gatewright.console.oidc import LASTS_S
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
+from gatewright.console.redirect_target import way_on
 from gatewright.console.refused_sign_ins import RefusedSignIns
 from gatewright.console.sessions import ConsoleSession, is_key
 
@@ -27,10 +28,8 @@ __all__ = [
     "KEY",
     "SignIn",
     "address_of",
-    "path_in",
     "person_of_key",
     "record_sign_in",
-    "way_on",
 ]
 
 KEY, IDLE = "x-csrf-token", "x-console-idle"
@@ -274,14 +273,3 @@ def address_of(request: Request) -> str:
 def _seconds(text: str) -> float | None:
     """A number of seconds as a page writes it; None for anything else."""
     return float(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else None
-
-
-def way_on(request: Request, known: Sequence[str] = ("/",)) -> str:
-    """Where the person was going: a path of the console, whatever else was written there."""
-    return path_in(request.query_params.get("next", ""), known)
-
-
-def path_in(wanted: str, known: Sequence[str] = ("/",)) -> str:
-    """A path of the console, where this is one."""
-    is_path = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
-    return wanted if is_path and wanted.isprintable() and wanted.isascii() else known[0]

@@ -30,11 +30,12 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.guard import HEADERS, Guard
 from gatewright.console.operations import ApiError, Asking, Download, Operation, read
 from gatewright.console.people import Person
+from gatewright.console.redirect_target import path_in
 from gatewright.console.rendering import environment
 from gatewright.console.screen import Badge, Page, Screen, View
 from gatewright.console.sessions import ConsoleSession
 from gatewright.console.shared_views import SharedViews
-from gatewright.console.sign_in import KEY, path_in
+from gatewright.console.sign_in import KEY
 from gatewright.console.sign_in_pages import SignInPages, form_of, key_in
 from gatewright.console.sign_in_sessions import SignIns
 from gatewright.console.static_files import StaticFiles

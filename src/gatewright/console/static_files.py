@@ -1,4 +1,4 @@
-"""Static files of the console: styles, scripts and vendored libraries, read once, addressed by their digest so that browsers keep them."""
+"""`StaticFiles`: the console's styles, scripts and images, read once: content, media type and URL with digest. Answers no HTTP request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Categories of tools as paths in tool search: which tool is filed under a category or below it (`data/storage` is below `data`).
+"""Category paths in tool search: `within` matches a wanted path or one below it (`data/storage` in `data`); `letters`: their total length.
 
 What a tool says of its categories is a stranger's: `LETTERS` of them are looked at between two turns of the loop.
 """

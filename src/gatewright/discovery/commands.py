@@ -11,9 +11,10 @@ import msgspec
 import typer
 
 from gatewright.cli.completion_names import tool_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.gateway_client import ask, unwrapped
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
-from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import endpoint
 from gatewright.command_text import to_type
 from gatewright.discovery.method_names import INDEX, TOKENS

@@ -1,4 +1,4 @@
-"""`gatewright doctor` checks: whether the embedder of tool search answers; what all tools take of a context, and whether search would pay."""
+"""`gatewright doctor` checks of tool search: embedder answers, its key goes by TLS; context tokens of all tools, if search would pay."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def check_embedder(settings: Settings) -> Iterator[Finding]:
         return
     import asyncio  # noqa: PLC0415 - as above
 
-    from gatewright.discovery.embedders.embedder import EmbeddingFailed, key_in_clear_text  # noqa: PLC0415 - as above
+    from gatewright.discovery.embedders.embedder import EmbeddingFailed  # noqa: PLC0415 - as above
+    from gatewright.discovery.embedders.embedder_settings import key_in_clear_text  # noqa: PLC0415 - as above
     from gatewright.discovery.embedding import made  # noqa: PLC0415 - as above
 
     async def answers() -> str:

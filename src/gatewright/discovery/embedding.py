@@ -19,19 +19,13 @@ from numpy.typing import NDArray
 
 from gatewright.config import Settings
 from gatewright.config.embedder import Embedder as Written
-from gatewright.discovery.embedders.embedder import (
-    Embedder,
-    EmbeddingFailed,
-    QueryLeftOut,
-    key_in_clear_text,
-    key_of,
-    place_of,
-)
+from gatewright.discovery.embedded_tools import Meanings, digest_of_text, text_of
+from gatewright.discovery.embedders.embedder import Embedder, EmbeddingFailed, QueryLeftOut
+from gatewright.discovery.embedders.embedder_settings import key_in_clear_text, key_of, place_of
 from gatewright.discovery.embedders.endpoint import Endpoint
 from gatewright.discovery.embedders.local_model import LocalModel
 from gatewright.discovery.index import Entry, ToolIndex
 from gatewright.discovery.kept_vectors import FILE, KeptVectors, load_vectors, store_vectors
-from gatewright.discovery.meanings import Meanings, digest_of_text, text_of
 from gatewright.discovery.postings import Floats
 from gatewright.transport.slices import in_slices
 

@@ -1,4 +1,4 @@
-"""Why a tool fits a query, for people: which words of the query stand in its name, description or parameters, or mean the same as one there."""
+"""Why a tool fits a query, for people: which query words stand in its name, description, parameters, categories, or mean the same."""
 
 from __future__ import annotations
 

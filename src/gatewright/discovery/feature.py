@@ -19,8 +19,9 @@ from gatewright.feature import Around, Feature, GatewayParts, Ground, Inside, Ru
 from gatewright.kernel import Hooks
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.names import META_METHODS, META_TOOLS, kernel_names, meta_tool
+from gatewright.servers.own_tools import with_own_tools
 from gatewright.servers.supervisor import Supervisor
-from gatewright.servers.supervisor_dependencies import ServerSide, with_own_tools
+from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["DiscoveryFeature"]
 

@@ -13,11 +13,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from gatewright.discovery.embedded_tools import Meant
 from gatewright.discovery.interaction import Reader, matched, spelled_out
-from gatewright.discovery.meanings import Meant
 from gatewright.discovery.postings import Bools, Floats, Postings, Slots, Spelling
 from gatewright.discovery.query import Query
-from gatewright.discovery.vectors import Table, VectorStore
+from gatewright.discovery.vector_store import VectorStore
+from gatewright.discovery.word_vectors import Table
 
 __all__ = ["FEATURES", "Sight", "candidates", "features", "judged"]
 

@@ -24,14 +24,15 @@ import msgspec
 import numpy as np
 
 from gatewright.discovery.categories import LETTERS, letters, within
+from gatewright.discovery.embedded_tools import Meanings
 from gatewright.discovery.fusion import Sight, judged
 from gatewright.discovery.kept import Kept, KeptServer, digest_of, packed
 from gatewright.discovery.lexicon import lexicon
-from gatewright.discovery.meanings import Meanings
 from gatewright.discovery.postings import Bools, Floats, Postings, Spelling
 from gatewright.discovery.query import Query, analysed, impacts_of, name_terms
-from gatewright.discovery.vectors import VectorStore, table
+from gatewright.discovery.vector_store import VectorStore
 from gatewright.discovery.views import Views
+from gatewright.discovery.word_vectors import table
 from gatewright.discovery.words import Words
 
 __all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex"]

@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 
 from gatewright.discovery.postings import Floats, Slots
-from gatewright.discovery.vectors import NO_ROW, Table, VectorStore
+from gatewright.discovery.vector_store import VectorStore
+from gatewright.discovery.word_vectors import NO_ROW, Table
 from gatewright.discovery.words import Word
 
 __all__ = ["WORDS", "Reader", "matched", "spelled_out"]

@@ -23,7 +23,7 @@ import numpy as np
 from gatewright.discovery.index import ToolIndex
 from gatewright.discovery.kept import Kept, KeptServer
 from gatewright.discovery.postings import Lists
-from gatewright.discovery.private_file import write_private
+from gatewright.storage.private_file import replace_from_parts
 
 __all__ = ["FILE", "load", "made_by", "store"]
 
@@ -34,7 +34,10 @@ log = logging.getLogger("gatewright.discovery")
 _HEAD = b"gatewright tool index 1\n"
 _DIGEST = 32
 _MOST_BYTES = 2**30
-_MAKERS = "index.py kept.py postings.py query.py vectors.py words.py lexicon.py lexicon.txt vectors.npz".split()
+_MAKERS = (
+    *("index.py", "kept.py", "postings.py", "query.py", "word_vectors.py", "vector_store.py"),
+    *("words.py", "lexicon.py", "lexicon.txt", "vectors.npz"),
+)
 _Length = Annotated[int, msgspec.Meta(ge=0, le=_MOST_BYTES)]
 
 
@@ -68,7 +71,7 @@ def store(file: Path, kept: Kept) -> None:
     parts = _parted(kept)
     lengths = msgspec.msgpack.encode([len(one) for one in parts])
     digest = _digest([lengths, *parts])
-    write_private(file, [_HEAD, made_by(), digest, len(lengths).to_bytes(8), lengths, *parts])
+    replace_from_parts(file, [_HEAD, made_by(), digest, len(lengths).to_bytes(8), lengths, *parts])
 
 
 def _read(file: Path) -> Kept:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gatewright.discovery.postings import Floats
-from gatewright.discovery.private_file import write_private
-from gatewright.discovery.vectors import Coded
+from gatewright.discovery.vector_store import Coded
+from gatewright.storage.private_file import replace_from_parts
 
 __all__ = ["FILE", "KeptVectors", "load_vectors", "store_vectors"]
 
@@ -99,7 +99,7 @@ def store_vectors(
     digest = hashlib.blake2b(digest_size=_DIGEST)
     for one in parts:
         digest.update(one)
-    write_private(file, [_HEAD, digest.digest(), *parts])
+    replace_from_parts(file, [_HEAD, digest.digest(), *parts])
 
 
 def _read(file: Path, identity: str) -> KeptVectors:

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from gatewright.discovery.postings import Floats, trigrams
-from gatewright.discovery.vectors import Table
+from gatewright.discovery.word_vectors import Table
 from gatewright.discovery.words import Word, Words, fold, split
 from gatewright.patterns import Pattern
 

@@ -1,4 +1,4 @@
-"""Answers `tools/list` with search members: filters tools by permission and query, ranks them, and limits their number.
+"""Answers `tools/list` with search members: filters by permission, category and trust level, ranks by query, limits the number of tools.
 
 The order is the specification's (Groundhog, "Tool Discovery"): permissions first, then what is looked for,
 then ranking, then the limit. Whoever sends none of these members gets the plain list, from the catalogue.

@@ -1,7 +1,8 @@
 """`CallbackBook`: puts servers' MGP callbacks (§13.4) and the gateway's confirmations to callers, or as elicitation; takes answers; audits.
 
-The ids that clients see are the gateway's own: random, bound to the caller, the endpoint, the profile and the session that were asked,
-and good for one answer. A client that negotiated callbacks and answers no elicitation gets the gateway's own question, whether a call
+The ids that clients see are the gateway's own: random, bound to the caller, the endpoint, the profile and the session that were asked, and to the
+limits of the credential whose call it is (`mcp.server.shown_rights`), and good for one answer. The record has a digest of them: every key of a
+caller may hear of that. A client that negotiated callbacks and answers no elicitation gets the gateway's own question, whether a call
 may run, as a callback as well.
 """
 
@@ -11,6 +12,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any, Literal
 
 import msgspec
@@ -41,6 +43,8 @@ from gatewright.mcp.protocol.callbacks import (
     response_of_form,
 )
 from gatewright.mcp.protocol.mcp_server import can_answer
+from gatewright.mcp.server.server_context import Presented
+from gatewright.mcp.server.shown_rights import at_least, shown_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.servers.elicitation import ELICIT
@@ -58,7 +62,9 @@ _SHOWN = 256
 _AT_ONCE = 4
 
 End = Literal["answered", "ended"]
-_Bound = tuple[Who, str, str, str | None]
+_Place = tuple[Who, str, str, str | None]
+_Bound = tuple[_Place, Presented]
+"""To whom a callback belongs and where it can be answered, and who was asked, with what."""
 
 
 class _Open(msgspec.Struct, eq=False):
@@ -69,8 +75,15 @@ class _Open(msgspec.Struct, eq=False):
 
 
 def _bound(call: Call) -> _Bound:
-    """To whom a callback belongs, and where it can be answered."""
-    return call.caller.who, call.door, call.profile, call.session
+    return (call.caller.who, call.door, call.profile, call.session), shown_in(call)
+
+
+def _is_of(call: Call, bound: _Bound | None) -> bool:
+    """Whether whoever makes a call may answer what is bound so."""
+    if bound is None:
+        return False
+    (place, shown), (theirs, former) = _bound(call), bound
+    return place == theirs and at_least(shown, former)
 
 
 class CallbackBook:
@@ -132,7 +145,8 @@ class CallbackBook:
             raise CannotAsk(f"{OPEN_EACH} callbacks of this caller wait for answers", -32000)
         ident = self._mint()
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._record("asked", call, callback, server, {"callback_id": ident, "by": "callback"})
+        digest = sha256(ident.encode()).hexdigest()[:16]
+        self._record("asked", call, callback, server, {"callback": digest, "by": "callback"})
         self._open[ident] = _Open(call, callback, answer, server)
         back.emit(Event(CALLBACK, {"callback_id": ident, "request_id": call.id, **callback.params}))
         try:
@@ -165,7 +179,7 @@ class CallbackBook:
         if not isinstance(ident, str):
             return Failure("invalid_params", "callback_id must be a string")
         found = self._open.get(ident)
-        if found is None or _bound(found.call) != _bound(call) or found.answer.done():
+        if found is None or not _is_of(call, _bound(found.call)) or found.answer.done():
             return self._late(ident, call)
         flaw = flaw_of_response(found.callback, response)
         if flaw or not isinstance(response, str):
@@ -180,9 +194,9 @@ class CallbackBook:
     def _late(self, ident: str, call: Call) -> Failure:
         """What somebody hears whose answer nobody waits for: of callbacks of others no more than of none."""
         bound, how = self._over.get(ident, (None, None))
-        if ident in self._open and _bound(self._open[ident].call) == _bound(call):
-            bound, how = _bound(call), "answered"
-        if bound != _bound(call):
+        if ident in self._open:
+            bound, how = _bound(self._open[ident].call), "answered"
+        if not _is_of(call, bound):
             said = "no callback of this id waits for an answer from you"
             return Failure("not_found", said, {"rule": "callback_unknown"})
         if how == "answered":

@@ -73,6 +73,7 @@ class EventMethods:
         self.server_events = ServerEvents(servers, self.every, timestamp)
         self.every.changed = self._follow
         self.every.ended = self.server_events.ended
+        self.every.moved = self.server_events.moved
         self._unheard: Callable[[], None] | None = None
         self.tells_starts = False
         """Whether anybody wants to hear of calls that start."""

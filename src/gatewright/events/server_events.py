@@ -21,6 +21,7 @@ from gatewright.events.event_rate import RATE, EventRate
 from gatewright.events.subscriptions import Said, Subscription, Subscriptions
 from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
+from gatewright.servers.resource_subscriptions import SEVERAL
 from gatewright.servers.supervisor import Supervisor
 from gatewright.transport.slices import in_slices
 
@@ -43,9 +44,7 @@ AGAIN_S = 5.0
 EVENT_MOST = 64 * 1024
 """Bytes of one event, as JSON: it goes to everybody who wants it."""
 
-_EARLY = 100
-_WARNED_MOST = 256
-_WORD_MOST = 128
+_EARLY, _WARNED_MOST, _WORD_MOST = 100, 256, 128
 
 
 class _Key(NamedTuple):
@@ -78,6 +77,12 @@ class _Held(msgspec.Struct, eq=False):
         self.whose[who] -= 1
         if self.whose[who] <= 0:
             del self.whose[who]
+
+    @property
+    def party(self) -> str:
+        """Who shares it, where that is one holder: what its server logs for its sake is nobody else's (`Link.fetch`)."""
+        holders = {one.holder for one in self.users}
+        return holders.pop() if len(holders) == 1 else SEVERAL
 
     @property
     def stands(self) -> bool:
@@ -168,6 +173,7 @@ class ServerEvents:
             held = self._held.setdefault(key.server, {})[key] = made
             self._spawn(self._subscribe(held))
         held.add(one)
+        link.serves(one.holder)
         self._keys.setdefault(one, set()).add(key)
         return held
 
@@ -179,7 +185,7 @@ class ServerEvents:
             params: dict[str, Any] = {"channels": list(key.channels)}
             if key.severity is not None:
                 params["filter"] = {"min_severity": key.severity}
-            answer = await held.link.fetch("mgp/events/subscribe", params, ANSWERS_S)
+            answer = await held.link.fetch("mgp/events/subscribe", params, ANSWERS_S, held.party)
             held.ident, honoured = _read(answer, key.channels)
         except (ServerFailed, ValueError) as problem:
             log.info("server %s: no events of %s: %s", key.server, ", ".join(key.channels), problem)
@@ -220,7 +226,7 @@ class ServerEvents:
     async def _unsubscribe(self, held: _Held) -> None:
         try:
             params = {"subscription_id": held.ident}
-            await held.link.fetch("mgp/events/unsubscribe", params, ANSWERS_S)
+            await held.link.fetch("mgp/events/unsubscribe", params, ANSWERS_S, held.party)
         except ServerFailed as problem:
             log.info("server %s: %s", held.key.server, problem)
 
@@ -233,6 +239,14 @@ class ServerEvents:
                 if not held.users and held.done.done():
                     self._give_up(held)
                     self._share(key.server)
+
+    def moved(self, one: Subscription, former: str | None) -> None:
+        """Its caller hears it elsewhere now, and what servers log for the sake of the `former` holder alone as well, where that has gone."""
+        for held in filter(None, map(self._held_as, self._keys.get(one, ()))):
+            if one in held.users and former is not None and held.link.sole == former:
+                held.link.sole = one.holder
+            elif one in held.users:
+                held.link.serves(one.holder)
 
     def _share(self, server: str) -> None:
         """Let each subscription at a server have its part of what the server may say."""
@@ -367,9 +381,8 @@ class ServerEvents:
 
 
 def _has_room(there: Mapping[_Key, _Held], caller: Caller) -> bool:
-    if len(there) >= SERVER_MOST:
-        return False
-    return sum(caller.who in each.whose for each in there.values()) < CALLER_MOST
+    mine = sum(caller.who in each.whose for each in there.values())
+    return len(there) < SERVER_MOST and mine < CALLER_MOST
 
 
 def _is_word(said: Any) -> bool:

@@ -2,7 +2,8 @@
 
 A subscription belongs to its caller and to what it was made with, a session or a `subscriptions/listen`, and is heard there alone.
 When that ends, it hears nothing more; for `LINGERS_S` it goes on to be numbered and kept, so that its caller can take it up again
-from the last number that it saw. Everything that is counted here is bounded.
+from the last number that it saw. A key of the same caller with other limits neither ends nor takes it up (`mcp.server.shown_rights`).
+Everything that is counted here is bounded.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import msgspec
 
 from gatewright.call import Call, Caller
 from gatewright.events.channels import matches
+from gatewright.mcp.server.server_context import Presented
+from gatewright.mcp.server.shown_rights import at_least, shown_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import EVENT
 
@@ -111,6 +114,8 @@ class Subscription(msgspec.Struct, eq=False):
     session: str | None
     holder: str
     listen: bool
+    shown: Presented
+    """Who made it, or took it up last, and with what."""
     asked: tuple[str, ...]
     severity: str | None
     least: int
@@ -148,6 +153,8 @@ class Subscriptions:
         """Called whenever one begins or ends."""
         self.ended: Callable[[Subscription], object] = lambda _: None
         """Called with each that has ended."""
+        self.moved: Callable[[Subscription, str | None], object] = lambda _, __: None
+        """Called with each that its caller hears elsewhere now, and who held it before."""
 
     def __len__(self) -> int:
         return len(self._all)
@@ -204,6 +211,7 @@ class Subscriptions:
             call.session,
             holder,
             call.listen is not None,
+            shown_in(call),
             asked,
             severity,
             least,
@@ -233,7 +241,7 @@ class Subscriptions:
 
     def _mine(self, call: Call, ident: Any) -> Subscription | None:
         found = self.get(ident)
-        if found is None or found.caller.who != call.caller.who:
+        if found is None or not at_least(shown_in(call), found.shown):
             return None
         return found if found.profile == call.profile else None
 
@@ -322,12 +330,16 @@ class Subscriptions:
 
     def take_up(self, one: Subscription, call: Call) -> None:
         """Its caller hears it on another connection from now on; what was kept follows with `catch_up`."""
+        former, heir = one.holder, one.lingers is not None and one.caller == call.caller
         if one.lingers is not None:
             one.lingers.cancel()
             one.lingers = None
         if call.holder is not None:
             one.holder, one.listen = call.holder, call.listen is not None
+        if one.holder != former:
+            self.moved(one, former if heir else None)
         one.caller, one.door, one.session, one.ready = call.caller, call.door, call.session, False
+        one.shown = shown_in(call)
 
     def missed(self, one: Subscription, since: int) -> tuple[int, int]:
         """How many events there were after a number: those that are kept, and those that are not."""

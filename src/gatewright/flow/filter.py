@@ -1,4 +1,4 @@
-"""Filter `flow`: marks a session as tainted when it receives results or events of tools that read untrusted or private data.
+"""Filter `flow`: marks a session as tainted by results and events of tools that read untrusted or private data, or with prompt injection.
 
 A task is read when its caller asks for it. It is noted before the caller has the text, and also where the tool failed: an error
 has text as well. What the filter `injection` has found to speak to the model (the fact of that name) is text of strangers, whatever the

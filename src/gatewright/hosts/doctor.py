@@ -12,7 +12,7 @@ from gatewright.cli.finding import Finding, Level
 from gatewright.command_text import to_type
 from gatewright.config import is_loopback
 from gatewright.hosts.commands.bypass_report import command_of, left_beside, listed, local_urls
-from gatewright.hosts.commands.changes import linked
+from gatewright.hosts.commands.host_files import linked
 from gatewright.hosts.commands.import_sources import places_of
 from gatewright.hosts.edit import entries
 from gatewright.hosts.entry_splices import Record, Step

@@ -1,4 +1,4 @@
-"""Adds or removes one member of a JSON text and leaves every other character unchanged.
+"""Parses JSON with comments; adds or removes one member of such a text and leaves every other character unchanged.
 
 What is inserted looks like its neighbours: their indentation, their line ends, one line where they
 have one line, and a comma at the end where they have it.

@@ -14,7 +14,8 @@ import msgspec
 
 from gatewright.command_text import to_type
 from gatewright.config.limits import Limits
-from gatewright.config.loader_variables import assigned, is_ours, loads_code
+from gatewright.config.variable_risks import is_ours, loads_code
+from gatewright.hosts.env_assignments import assigned
 from gatewright.hosts.model import Note, Reading, Server, Source, Suggestion
 from gatewright.hosts.packages import Unpinned, unpinned
 from gatewright.hosts.placeholders import pieces, references

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from gatewright.hosts.entry_splices import Record, digest
-from gatewright.hosts.whole_file import write_private
+from gatewright.storage.private_file import replace_file
 
 __all__ = ["Records"]
 
@@ -48,7 +48,7 @@ class Records:
         """Write the record; one without any steps is removed instead."""
         path = self._path(record.host, Path(record.file))
         if record.steps:
-            write_private(path, msgspec.json.encode(record))
+            replace_file(path, msgspec.json.encode(record))
         else:
             path.unlink(missing_ok=True)
 
@@ -62,7 +62,7 @@ class Records:
     def back_up(self, host: str, file: Path, text: str) -> Path:
         """Keep the file as it is; the path of the copy."""
         path = self._backup(host, file, text)
-        write_private(path, text.encode())
+        replace_file(path, text.encode())
         return path
 
     def drop_backups(self, host: str, file: Path, text: str | None) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Reads a host's config file (regular, bounded); replaces it atomically or removes it, if unchanged since; writes other files owner-only.
+"""Reads a host's config file (regular, bounded); replaces it atomically or removes it, if unchanged since; keeps mode and owner.
 
 Nobody who reads the file sees half of it, its mode and owner stay, and a link stays a link: what it
 points to is replaced.
@@ -9,12 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from gatewright.hosts.model import CannotRead
 from gatewright.secret_scanning.message_text import shown
+from gatewright.storage.private_file import drafted
 
 __all__ = [
     "MAX_BYTES",
@@ -25,7 +24,6 @@ __all__ = [
     "remove_folders",
     "replace_text",
     "too_large",
-    "write_private",
 ]
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -115,34 +113,9 @@ def replace_text(
         return []
     made = _make_folders(target.parent)
     # In the same folder, because only there a rename is one step; mode 0600 from the start, as it may hold secrets.
-    with _draft(target, text.encode()) as draft:
+    with drafted(target, text.encode()) as draft:
         _resemble(draft, target, 0o600 if private else 0o644)
     return made
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, in one step, in a folder that only they may enter."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _draft(path, content):
-        pass
-
-
-@contextlib.contextmanager
-def _draft(target: Path, content: bytes) -> Iterator[Path]:
-    """A file with this content beside its target, whose place it takes at the end; gone where something fails."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    draft = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            # Before the rename: after a power cut the name leads to the old text or to the whole new one.
-            os.fsync(file.fileno())
-        yield draft
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def remove_folders(folders: list[Path]) -> None:

@@ -1,4 +1,4 @@
-"""Adds or removes one entry of a YAML text and leaves every other character unchanged.
+"""Parses YAML (bounded aliases); adds or removes one entry in its text and leaves every other character unchanged.
 
 The parser's marks say where a container begins. A new entry goes in front of the others, right below
 the container's key, because that place needs no guess about which comments belong to whom.

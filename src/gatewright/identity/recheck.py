@@ -80,7 +80,9 @@ class Rechecking:
             self._gone |= {
                 one for one, why in refused.items() if why.reason != "issuer_unavailable"
             }
-            self._kernel.end_refused([_Refused(refused)])
+            # One may come to its end while it is looked at, and is then refused for that.
+            bad = {one: why for one, why in refused.items() if why.reason != "auth_expired"}
+            self._kernel.end_refused([_Refused(bad)])
 
 
 async def _renewed(tokens: Tokens, due: Sequence[str]) -> dict[str, Refusal]:

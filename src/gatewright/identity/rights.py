@@ -18,7 +18,7 @@ from gatewright.call import Caller, Security, Trust, UserContext
 from gatewright.mcp.wire.permissions import (
     INVOKE,
     LIST_ALL,
-    NOTHING,
+    OF_GATEWAY,
     READ,
     REGISTRY_READ,
     REGISTRY_WRITE,
@@ -32,7 +32,6 @@ __all__ = ["Rights", "administers", "described", "rights_of", "runs_programs"]
 _RANK: dict[str, int] = {"untrusted": 0, "community": 1, "verified": 2, "system": 3}
 _RISK = {"safe": 0, "moderate": 1, "dangerous": 2}
 _MOST_RISK = {"untrusted": "safe", "community": "moderate"}
-_GATEWAY = (INVOKE, READ, LIST_ALL, NOTHING, "kernel.registry.")
 _PROGRAMS = frozenset({"shell.execute", "code_execution"})
 _INTERPRETED = frozenset({"sandbox", "code_safety"})
 
@@ -42,11 +41,11 @@ class _Word:
 
     def __init__(self, said: UserContext) -> None:
         held = said.permissions
-        self.tools = any(one.startswith(_GATEWAY) for one in held)
+        self.tools = any(one.startswith(OF_GATEWAY) for one in held)
         self.invokes = _matcher(held, INVOKE)
         self.reads = _matcher(held, READ)
         self.lists_all = LIST_ALL in held
-        self.held = frozenset(one for one in held if not one.startswith(_GATEWAY))
+        self.held = frozenset(one for one in held if not one.startswith(OF_GATEWAY))
         self.gateway = frozenset(held) - self.held
 
 
@@ -141,9 +140,12 @@ def _kept_rights(user: tuple[UserContext, ...]) -> Rights:
 
 
 def administers(caller: Caller, what: str) -> bool:
-    """Whether a caller may `read` all of the registry of servers and tools, or `write` it. An operator may."""
+    """Whether a caller may `read` all of the registry of servers and tools, or `write` it. An operator may. Nobody without a name may
+    write: what one of them registered would be everybody's."""
     if caller.kind == "operator":
         return True
+    if what == "write" and caller.kind == "anonymous":
+        return False
     wanted = {"read": REGISTRY_READ, "write": REGISTRY_WRITE}[what]
     return bool(caller.user) and rights_of(caller.user).administers(wanted)
 

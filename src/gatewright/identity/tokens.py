@@ -214,7 +214,7 @@ def caller_of(trusted: Trusted, claims: Claims) -> Caller:
         trusted.trust,
         (),
         _permissions(trusted, claims),
-        claims.scopes,
+        tuple(sorted(claims.scopes)),  # a token that is renewed may name them in another order
         _steps(trusted, claims),
     )
     user = () if said == UserContext() else (said,)
@@ -226,7 +226,7 @@ def _permissions(trusted: Trusted, claims: Claims) -> tuple[str, ...]:
     if trusted.permissions is None:
         return ()
     given = (one for scope in claims.scopes for one in trusted.permissions.get(scope, ()))
-    return tuple(dict.fromkeys(given)) or (NOTHING,)
+    return tuple(sorted(set(given))) or (NOTHING,)
 
 
 def _steps(trusted: Trusted, claims: Claims) -> tuple[tuple[str, str], ...]:

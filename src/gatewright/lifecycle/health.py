@@ -73,15 +73,19 @@ async def _asked(server: Server, method: str, params: dict[str, Any]) -> Asked:
     if link is None or not link.open:
         return Asked("healthy" if server.life.waits else _OF_STATE[server.state])
     try:
-        if speaks(link) and (found := await _in_mgp(link, method, params)) is not None:
-            return found
-        return await _in_mcp(link)
+        if not speaks(link):
+            return await _in_mcp(link, ANSWER_S)
+        return await _in_mgp(link, method, params) or await _in_mcp(link, ANSWER_S / 2)
     except ServerFailed:
         return Asked("unhealthy")
 
 
 async def _in_mgp(link: Link, method: str, params: dict[str, Any]) -> Asked | None:
     """Its own answer; None where it has none. Raises `ServerFailed`."""
+    if (
+        link.full
+    ):  # those that run end, by their time limit at latest, and there is room to ask again
+        return Asked("degraded")
     try:
         said = jsonrpc.decode(await link.fetch(method, params, ANSWER_S / 2))
     except ServerRefused as problem:
@@ -93,12 +97,14 @@ async def _in_mgp(link: Link, method: str, params: dict[str, Any]) -> Asked | No
     return Asked(said["status"], said)
 
 
-async def _in_mcp(link: Link) -> Asked:
+async def _in_mcp(link: Link, answer_s: float) -> Asked:
     """Whether it answers at all. Raises `ServerFailed`."""
     if link.spec.transport in ("openapi", "python"):
         return Asked("healthy")  # there is nobody to ask: an HTTP API, and code of this process
+    if link.full:
+        return Asked("degraded")
     with contextlib.suppress(ServerRefused):  # which is an answer
-        await link.fetch("server/discover" if link.modern else "ping", {}, ANSWER_S / 2)
+        await link.fetch("server/discover" if link.modern else "ping", {}, answer_s)
     return Asked("healthy")
 
 

@@ -47,7 +47,7 @@ class Rate:
         """Each call is counted, where there is anything to count."""
         if not self.meter.counts(call.door):
             return NOTHING
-        return Standing(takes=self._takes, gives_back=self._gives_back)
+        return Standing(counts=(self._takes, self._gives_back))
 
     def _takes(self, call: Call) -> bool:
         looks = self._looks

@@ -57,7 +57,7 @@ class ToolRate:
         def gives_back(call: Call) -> None:
             self.meter.give_back(call.door, target.server, target.name)
 
-        return Standing(takes=takes, gives_back=gives_back)
+        return Standing(counts=(takes, gives_back))
 
     async def rehearse(self, call: Call) -> Call | Refusal:
         """What would be said of the next call, which is not counted."""

@@ -1,4 +1,4 @@
-"""MCPx capability patterns: grammar, matching, and which message kinds a participant may send (§4.1, decisions C-22, C-23).
+"""MCPx capability patterns (§4.1): grammar, matching, message kinds that a participant may send; `PROFILES`: example capability sets.
 
 The grammar, whole:
 

@@ -61,7 +61,7 @@ class Envelope(msgspec.Struct, frozen=True, gc=False):
     payload: bytes
     text: bytes
     by: str = ""
-    """Which of those who may have the sender's name has said it, where that is known (`rooms.policy.Identity.who`)."""
+    """Which of those who may have the sender's name has said it, where that is known (`Member.who`)."""
 
 
 class Flaw(msgspec.Struct, frozen=True, gc=False):

@@ -17,9 +17,10 @@ import msgspec
 import typer
 
 from gatewright.cli.completion_names import server_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
-from gatewright.cli.output import CliError, Exit, note, one_line, print_document, print_rows
+from gatewright.cli.output import note, one_line, print_document, print_rows
 from gatewright.cli.state_access import has_state, opened
 from gatewright.cli.tool_names import no_server, seen_subject, spelled
 from gatewright.command_text import to_type

@@ -22,8 +22,8 @@ from gatewright.schemas.lookalikes import keys, twins
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.listing import EMPTY
 from gatewright.servers.reserved_names import Reserved
-from gatewright.storage.each import run_each
 from gatewright.storage.errors import StoreError
+from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.slices import in_slices
 

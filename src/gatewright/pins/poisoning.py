@@ -1,4 +1,4 @@
-"""Detects tool poisoning: hidden characters, instructions to the model and reserved names in a tool's definition.
+"""Detects tool poisoning in a tool's definition: hidden characters, instructions to the model, reserved names; `score` of any other texts.
 
 Only the members are read that a host shows to its model; what else stands in a definition is passed on unread.
 
@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from gatewright.patterns import IGNORECASE, Pattern, words_of
+from gatewright.identifier_words import words_of
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.pins.signal_matching import Finding, Said, findings
 from gatewright.pins.spoken_forms import other_forms
 from gatewright.schemas.lookalikes import seen

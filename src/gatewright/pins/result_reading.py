@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
+from gatewright.identifier_words import words_of
 from gatewright.mcp.wire import jsonrpc
-from gatewright.patterns import ASCII, Match, Pattern, words_of
+from gatewright.patterns import ASCII, Match, Pattern
 from gatewright.pins.signal_matching import Said, compile_all, findings, plain, unsaid
 from gatewright.pins.spoken_forms import other_forms
 from gatewright.secret_scanning import without_secrets
 from gatewright.secret_scanning.invisible import visible
-from gatewright.secret_scanning.json_strings import json_strings
+from gatewright.secret_scanning.json_string_spans import json_strings
 
 __all__ = [
     "LEFT_OUT",

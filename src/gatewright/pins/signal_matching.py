@@ -12,19 +12,11 @@ from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
-from gatewright.patterns import IGNORECASE, Pattern, words_of
+from gatewright.identifier_words import words_of
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.pins.advice import without_advice
-from gatewright.pins.signals import (
-    DYNAMIC,
-    MEMORY,
-    Group,
-    Kind,
-    Signal,
-    Signals,
-    any_of,
-    compiled,
-    load,
-)
+from gatewright.pins.signal_patterns import MEMORY, any_of, compiled
+from gatewright.pins.signals import DYNAMIC, Group, Kind, Signal, Signals, load
 
 __all__ = ["Finding", "Said", "compile_all", "findings", "plain", "prepare", "unsaid"]
 

@@ -1,8 +1,8 @@
-"""Loads signals of tool poisoning: phrase patterns (`phrases.toml`), word groups per sentence (`speech.toml`), `results.toml` for results.
+"""Loads signals of tool poisoning from TOML: phrase patterns, word groups per sentence, and those for results of tools.
 
 Results of tools have signals of their own, in `results.toml`, which also says what of the other two files counts there, and for how
 much. The files say how they are written. Each signal has an id, points, and texts in which a test looks for it. What is loaded is
-compiled once in a process, when the first definition or result is read.
+read once in a process, when the first definition or result is read.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import re2  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
-__all__ = ["DYNAMIC", "MEMORY", "Group", "Kind", "Signal", "Signals", "any_of", "compiled", "load"]
+__all__ = ["DYNAMIC", "Group", "Kind", "Signal", "Signals", "load"]
 
 DYNAMIC = frozenset({"own_parameter", "other_tool"})
 """Groups that depend on the definition."""
@@ -130,29 +129,3 @@ def _counted(some: Sequence[Signal], points: Mapping[str, int]) -> list[Signal]:
 
 def _read(path: Path) -> Any:
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def _options(memory: int = 64 << 20) -> Any:
-    options = re2.Options()
-    options.case_sensitive = False
-    options.max_mem = memory
-    return options
-
-
-MEMORY: Mapping[Kind, int] = {"definitions": 64 << 20, "results": 16 << 20}
-"""Bytes for one automaton. What is kept of results of all kinds would grow to the whole of it."""
-
-
-def any_of(patterns: Sequence[str], memory: int = MEMORY["definitions"]) -> Any:
-    """Patterns as one automaton that says which of them a text has: it is read once, however many there are."""
-    found = re2.Set.SearchSet(_options(memory))
-    for pattern in patterns:
-        found.Add(pattern)
-    found.Compile()
-    return found
-
-
-@cache
-def compiled(pattern: str, memory: int = MEMORY["definitions"]) -> Any:
-    """One pattern, to find the words."""
-    return re2.compile(pattern, options=_options(memory))

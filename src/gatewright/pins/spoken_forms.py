@@ -11,7 +11,8 @@ import codecs
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from gatewright.patterns import ASCII, IGNORECASE, Pattern, words_of
+from gatewright.identifier_words import words_of
+from gatewright.patterns import ASCII, IGNORECASE, Pattern
 
 __all__ = ["other_forms"]
 

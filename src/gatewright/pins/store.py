@@ -1,4 +1,4 @@
-"""`Pins`: accepted and latest tool definitions in the state database: judges listings; operators accept, refuse, forget; queues audit.
+"""`Pins`: each tool's accepted and latest definition in the state database, bounded: judges listings; accept, refuse, forget; audit outbox.
 
 Theory. A tool is approved by its definition: the model reads it, and a server that changes it later changes what
 was approved. So the whole definition is kept when a tool is first seen (`pinned`), and whatever says anything else

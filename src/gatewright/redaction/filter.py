@@ -18,7 +18,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.redaction.known_lists import KnownLists
 from gatewright.redaction.report import count, measure, reported
 from gatewright.redaction.streamed_text import FREE, Finder, StreamedText
-from gatewright.schemas.json_strings import outweighs
+from gatewright.schemas.value_weight import outweighs
 from gatewright.secret_scanning import Clean, Redactor
 from gatewright.secret_scanning.chunks import CHUNK, text_of
 from gatewright.standing import NOTHING, Standing

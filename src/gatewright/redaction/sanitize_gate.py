@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gatewright.audit.call_records import request_of
 from gatewright.call import Back, Call, Refusal
-from gatewright.schemas.json_strings import light_text, outweighs
+from gatewright.schemas.value_weight import light_text, outweighs
 from gatewright.secret_scanning.invisible import visible_value
 from gatewright.standing import NOTHING, Standing
 

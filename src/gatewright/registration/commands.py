@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gatewright.cli.completion_names import server_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.gateway_client import ask
 from gatewright.cli.options import Config, Json, KeyText, Url
-from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import endpoint
 from gatewright.command_text import to_type
 

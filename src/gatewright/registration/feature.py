@@ -16,6 +16,8 @@ from gatewright.registration.rules import needs_script
 from gatewright.registration.script import check_places, with_script
 from gatewright.registration.store import KeptServers
 from gatewright.servers.dispatch import Builtin
+from gatewright.transport.isolation.rules import file_name
+from gatewright.transport.isolation.user_ids import forget_user
 
 __all__ = ["RegistrationFeature"]
 
@@ -33,8 +35,15 @@ class RegistrationFeature(Feature):
     def __init__(self, ground: Ground) -> None:
         self._now = ground.now
         self._workers = ground.workers
-        self._fleet = RegisteredServers(KeptServers(ground.database), ground.audit)
+        kept = KeptServers(ground.database, forgotten=self._forget)
+        self._state = ground.settings.storage.path
+        self._fleet = RegisteredServers(kept, ground.audit)
         self._registration: Registration | None = None
+
+    def _forget(self, server: str) -> None:
+        """Of an id that nobody has, nothing is kept that isolated it. Its server may be there yet, and end later."""
+        if server not in self._fleet.present:
+            forget_user(self._state, file_name(server))
 
     def extend(self, settings: Settings) -> Settings:
         """With what is registered now."""
@@ -54,7 +63,7 @@ class RegistrationFeature(Feature):
             self._fleet,
             inside.servers,
             settings=lambda: self._now.settings,
-            again=inside.again,
+            going_on=inside.going_on,
             judged=judged,
             stopped=inside.administration.is_stopped,
             clock=time.time,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping
 from hashlib import sha256
 from typing import Any, Protocol
 
@@ -31,7 +31,7 @@ from gatewright.command_text import to_type
 from gatewright.config import Server, Settings, SettingsError
 from gatewright.config.changes import policy_version
 from gatewright.mcp.wire import jsonrpc
-from gatewright.registration.registered import Registered, Unusable, grants_of, server_of
+from gatewright.registration.registered import Registered, Unusable, server_of
 from gatewright.registration.request import Ending, Wanted, read_ending, read_wanted
 from gatewright.registration.rules import (
     Denied,
@@ -43,6 +43,7 @@ from gatewright.registration.rules import (
 from gatewright.registration.store import Kept, KeptServers
 from gatewright.secret_scanning.message_text import shown
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.turns import GoingOn, Turns
 from gatewright.storage.errors import StoreError
 from gatewright.transport.slices import in_slices
 
@@ -57,7 +58,7 @@ _ARG_CHARS = 96
 """Characters of each argument that are recorded: the record is looked through once more as a whole, in one step. What all of them are, their
 digest proves."""
 _WAITING, _OF_ONE = 8, 2
-"""So much of agents may wait for each other, and of one of them: each registration waits for its server."""
+"""So much of agents may wait for each other, and of one of them: each registration waits for its server. Operators come before them."""
 
 
 class Record(Protocol):
@@ -88,7 +89,6 @@ class RegisteredServers:
             settings,
             configured=policy_version(settings),
             servers=(*settings.servers, *built),
-            grants=(*settings.grants, *(grant for one in mine for grant in grants_of(one))),
             # The only server's own names stay its own.
             profiles={
                 name: replace(one, servers=known) if one.unprefixed and not one.servers else one
@@ -131,7 +131,7 @@ def _made(one: Registered, settings: Settings) -> Server | None:
 
 
 class Registration:
-    """Both methods. `settings` gives the configuration in force, `again` goes on with it and what is registered now;
+    """Both methods. `settings` gives the configuration in force, `going_on` goes on with it and what is registered now;
     `judged` looks at what would run: a script is read and judged."""
 
     def __init__(
@@ -140,7 +140,7 @@ class Registration:
         servers: Supervisor,
         *,
         settings: Callable[[], Settings],
-        again: Callable[[], Awaitable[None]],
+        going_on: GoingOn,
         judged: Callable[[Registered, Call, Settings], Awaitable[Registered]],
         stopped: Callable[[str], bool],
         clock: Callable[[], float],
@@ -149,11 +149,11 @@ class Registration:
         self._fleet = fleet
         self._servers = servers
         self._settings = settings
-        self._again = again
+        self._going_on = going_on
         self._judged = judged
         self._stopped = stopped
         self._clock = clock
-        self._turn = asyncio.Lock()
+        self._turns = Turns()
         self._work: dict[asyncio.Task[Any], Who] = {}
 
     async def register(self, call: Call, back: Back) -> Outcome:
@@ -176,11 +176,11 @@ class Registration:
 
     async def restore(self) -> None:
         """Start what was registered before the gateway was started."""
-        async with self._turn:
+        async with self._turns.in_line():
             for one in self._fleet.kept.servers:
                 self._fleet.present.setdefault(one.id, one)
             if self._fleet.present:
-                await self._again()
+                await self._going_on.in_line()
 
     def close(self) -> None:
         """Whatever still waits is not done."""
@@ -188,16 +188,22 @@ class Registration:
             task.cancel()
 
     async def end_with_sessions(self, open_: Callable[[str], bool]) -> None:
-        """End the servers whose session is over."""
+        """End the servers whose session is over, all in one turn, for which nobody is hurried: agents end sessions as they like."""
         gone = [
             one
             for one in self._fleet.present.values()
             if one.session is not None and not open_(one.session)
         ]
-        for one in gone:
-            async with self._turn:
-                if self._fleet.present.get(one.id) is one:
-                    await self._ended(one, None, "its creator's session has ended")
+        if not gone:
+            return
+        async with self._turns.in_line():
+            left = [one for one in gone if self._fleet.present.get(one.id) is one]
+            try:
+                for one in left:
+                    self._take_out(one, None, "its creator's session has ended")
+            finally:
+                if not all(self._fleet.present.get(one.id) is one for one in left):
+                    await self._going_on.in_line()
 
     # -- inside
 
@@ -212,13 +218,28 @@ class Registration:
             )
 
         async def turn() -> Outcome:
-            async with self._turn:
+            operator = caller.kind == "operator"
+            async with self._at_once() if operator else self._turns.in_line():
                 return await work
 
         task = asyncio.create_task(turn())
         self._work[task] = caller.who
         task.add_done_callback(self._work.pop)
         return await asyncio.shield(task)
+
+    @contextlib.asynccontextmanager
+    async def _at_once(self) -> AsyncIterator[None]:
+        """The turn of an operator: how long the servers of others take to say hello does not hold it up."""
+        with contextlib.ExitStack() as waits:
+            waits.enter_context(self._going_on.pressing())
+            async with self._turns.at_once():
+                waits.close()
+                yield
+
+    def _goes_on(self, caller: Caller) -> Awaitable[None]:
+        """Go on with what is registered now, for whom that is."""
+        operator = caller.kind == "operator"
+        return self._going_on.again() if operator else self._going_on.in_line()
 
     def _crowded(self, caller: Caller) -> bool:
         agents = [who for who in self._work.values() if who[0] != "operator"]
@@ -246,7 +267,7 @@ class Registration:
         fleet = self._fleet
         fleet.present[one.id] = one
         try:
-            await self._again()
+            await self._goes_on(call.caller)
             if fleet.present.get(one.id) is not one:  # a reload came first, and `adopt` forgot it
                 what = f"the configuration has a server {one.id} by now: choose another id"
                 return Failure("registration_conflict", what, {"field": "id"})
@@ -260,7 +281,8 @@ class Registration:
         except BaseException:
             fleet.present.pop(one.id, None)
             raise
-        await self._ended(one, None, f"it did not come up: {flaw}"[:1000])
+        self._take_out(one, None, f"it did not come up: {flaw}"[:1000])
+        await self._goes_on(call.caller)
         text = f"server {one.id} did not come up and is not registered: {flaw}"
         return Failure("upstream_error", text, {"server": one.id})
 
@@ -294,7 +316,8 @@ class Registration:
         flaw = self._not_theirs(ending.id, one, call)
         if flaw is not None or one is None:
             return flaw or _unknown(ending.id)
-        await self._ended(one, call.caller, ending.reason)
+        self._take_out(one, call.caller, ending.reason)
+        await self._goes_on(call.caller)
         return Answer(jsonrpc.encode({"id": one.id, "status": "deregistered"}))
 
     def _not_theirs(self, server: str, one: Registered | None, call: Call) -> Outcome | None:
@@ -323,8 +346,8 @@ class Registration:
             {"server": server, "rule": "configured"},
         )
 
-    async def _ended(self, one: Registered, caller: Caller | None, reason: str) -> None:
-        """Take a server out. Recorded first; calls that run come to their end."""
+    def _take_out(self, one: Registered, caller: Caller | None, reason: str) -> None:
+        """Take a server out, from the next configuration on. Recorded first; calls that run come to their end."""
         self._fleet.note(
             caller, DEREGISTERED, one.id, {"reason": shown(reason), "created_by": one.created_by}
         )
@@ -332,7 +355,6 @@ class Registration:
         if running is not None:
             running.farewell = f"deregistered: {reason}" if reason else "deregistered"
         self._fleet.forget(one)
-        await self._again()
 
 
 def _not_offered(call: Call) -> Failure | None:

@@ -1,4 +1,4 @@
-"""`Registered`: one server registered at run time, in stored form; builds its `[[servers]]` entry and its creator's grant."""
+"""`Registered`: server registered at run time, as stored; `server_of` builds its settings (judged script, sandbox)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.call import Who
-from gatewright.config import Grant, Origin, Problem, Server, Settings
+from gatewright.config import Origin, Problem, Server, Settings
 from gatewright.config.check import Report
 from gatewright.config.documents import Document
 from gatewright.config.model import Mgp
 from gatewright.config.servers import build_server
 from gatewright.config.substitute import Sources, Undefined
 
-__all__ = ["Registered", "Unusable", "grants_of", "runs_script", "server_of"]
+__all__ = ["Registered", "Unusable", "runs_script", "server_of"]
 
 _OURS = frozenset({"python", "python3"})
 _ORIGIN = "registered at run time"
@@ -85,7 +85,7 @@ def server_of(one: Registered, settings: Settings, problem: str = "") -> Server:
         args=built.args if one.code is None else _args(one, one.code),
         mgp=_mgp(one, built.mgp, settings),
         created_by=one.created_by,
-        private=not one.by_operator,
+        registered_by=None if one.by_operator else one.who,
         registered_at=0.0 if one.by_operator else one.at,
         origin=origin,
         problem=down if problem else built.problem,
@@ -110,14 +110,6 @@ def _mgp(one: Registered, said: Mgp | None, settings: Settings) -> Mgp | None:
         permissions_asked=one.permissions,
         permission_policy="interactive" if policy == "auto_approve" else policy,
     )
-
-
-def grants_of(one: Registered) -> tuple[Grant, ...]:
-    """What its creator may do with it, where that is no operator: nobody else has it before an operator says so."""
-    if one.by_operator:
-        return ()
-    why = f"it registered the server: {one.justification}"
-    return (Grant(agent=one.by, server=one.id, justification=why, origin=Origin(Path(_ORIGIN))),)
 
 
 def _table(one: Registered, settings: Settings) -> dict[str, Any]:

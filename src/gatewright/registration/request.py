@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.call import Failure
-from gatewright.config.loader_variables import is_ours, loads_code, moves_traffic
 from gatewright.config.substitute import hides
+from gatewright.config.variable_risks import is_ours, loads_code, moves_traffic
 from gatewright.mcp.wire.permissions import declared_permissions
 
 __all__ = ["Ending", "Wanted", "read_ending", "read_wanted"]

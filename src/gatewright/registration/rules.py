@@ -44,7 +44,8 @@ def not_permitted(caller: Caller) -> Refusal | None:
     """Why a caller may register nothing; None where it may."""
     if administers(caller, "write"):
         return None
-    give = to_type("key create {} --permission kernel.registry.write", caller.id)
+    name = "NAME" if caller.kind == "anonymous" else caller.id
+    give = to_type("key create {} --permission kernel.registry.write", name)
     return Refusal(
         "permission_denied",
         f"{caller.id} may not register servers: it takes an operator's key, or the permission {REGISTRY_WRITE}: `{give}`",

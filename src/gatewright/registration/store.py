@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from gatewright.call import Who
@@ -32,10 +34,15 @@ class Kept(msgspec.Struct, frozen=True):
 class KeptServers:
     """Those in one state database. Only the running gateway writes them."""
 
-    def __init__(self, state: StateDatabase, most: int = MOST_IDS) -> None:
-        """Raises `StoreError`."""
+    def __init__(
+        self,
+        state: StateDatabase,
+        most: int = MOST_IDS,
+        forgotten: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`forgotten` hears of each id that nobody is known to have had any more. Raises `StoreError`."""
         self._documents = Documents(state.section("servers", "the registered servers"))
-        self._most = most
+        self._most, self._forgotten = most, forgotten
         try:
             self._kept = {
                 name: msgspec.json.decode(body, type=Kept)
@@ -73,6 +80,8 @@ class KeptServers:
             now = {**rest, server: kept}
             self._documents.replace({name: _text(one) for name, one in now.items()})
             self._kept = now
+            for name in gone[:over]:
+                self._forgotten(name)
             return
         self._documents.put(server, _text(kept))
         self._kept = {**rest, server: kept}

@@ -18,8 +18,8 @@ from urllib.parse import unquote
 import msgspec
 
 from gatewright.call import Caller, Refusal, Unrecorded
-from gatewright.mcp.server.http_reply import Send, challenge, send_json
 from gatewright.mcp.server.http_request import Connection
+from gatewright.mcp.server.http_responses import Send, challenge, send_json
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
 from gatewright.rooms.hub import Hub

@@ -1,4 +1,4 @@
-"""`RoomsEndpoint`: WebSocket `GET /ws?topic=NAME` (MCPx §6.2): authenticates before upgrade, joins rooms, disconnects lapsed tokens.
+"""`RoomsEndpoint`: WebSocket `/ws?topic=NAME` (MCPx §6.2): authenticates, joins rooms, disconnects lapsed tokens; routes to the admin API.
 
 Whoever does not get in is answered before the upgrade, with a status that every client understands (decision C-27).
 The token comes in `Authorization`. A browser cannot set that header on a WebSocket; it may offer the subprotocols
@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl
 from msgspec.structs import replace
 
 from gatewright.call import Refusal
-from gatewright.mcp.server.guard import bearer
+from gatewright.mcp.server.http_auth import bearer
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import Send, challenge, send_json
 from gatewright.mcp.server.http_request import Connection, Receive
+from gatewright.mcp.server.http_responses import Send, challenge, send_json
 from gatewright.mcp.server.routes import Handler, Profiles, Routes, Socket, Upgrade
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
@@ -88,13 +88,12 @@ class RoomsEndpoint:
         by_and_by([partial(self._look_at, place, now) for place in self.hub.places()])
 
     def _look_at(self, place: Place, now: float) -> None:
-        chair = place.member.seat
-        if not isinstance(chair, _Chair) or not place.member.is_here:
+        if not isinstance(place.member.seat, _Chair) or not place.member.is_here:
             return  # it is of this process, or gone meanwhile
-        if not self._is_good(place.identity, chair.token, now):
+        if not self._is_good(place.identity, place.token, now):
             self.hub.end(place, POLICY_VIOLATION, "its token is not good any more")
 
-    def _is_good(self, identity: Identity, token: str | None, now: float) -> bool:
+    def _is_good(self, identity: Identity, token: str, now: float) -> bool:
         if identity.expires_at is not None and identity.expires_at <= now:
             return False
         if identity.way != "key":
@@ -124,7 +123,7 @@ class RoomsEndpoint:
         chosen = SUBPROTOCOL if SUBPROTOCOL in offered else None  # never the one that has the token
         connection: Direct = scope["extensions"].pop(DIRECT)
         await send({"type": "websocket.accept", "subprotocol": chosen})
-        _Chair(connection, asked.token).sit(self.hub, identity, asked.topic)
+        _Chair(connection).sit(self.hub, identity, asked.topic, asked.token or "")
 
     def _admitted(self, asked: _Asked) -> Identity | Refusal:
         identity = self.identities.of(asked.token)
@@ -158,18 +157,17 @@ async def _upgrade(connection: Connection, headers: HttpHeaders) -> None:
 class _Chair:
     """A client behind a WebSocket as a `Seat` of the hub, and as the receiver of its connection."""
 
-    __slots__ = ("_connection", "_outlet", "_place", "token")
+    __slots__ = ("_connection", "_outlet", "_place")
 
-    def __init__(self, connection: Direct, token: str | None) -> None:
-        self.token = token
+    def __init__(self, connection: Direct) -> None:
         self._connection = connection
         self._outlet = connection.outlet
         self._place: Place | None = None
 
-    def sit(self, hub: Hub, identity: Identity, topic: str) -> None:
+    def sit(self, hub: Hub, identity: Identity, topic: str, token: str) -> None:
         """Take the place that was found free."""
         try:
-            self._place = hub.join(identity, topic, self)
+            self._place = hub.join(identity, topic, self, token=token)
         except NoPlace as taken:  # by somebody else, since it was found free
             self._connection.leave(TRY_AGAIN_LATER, taken.refusal.message)
             return

@@ -1,4 +1,4 @@
-"""`Hub`: all MCPx topics of this process: joins and removes participants, routes and audits messages, delivers them in batches.
+"""`Hub`: MCPx topics of this process: admits, removes, lists participants, sets their routing; routes, audits messages, delivers batches.
 
 `join` takes an identity and a seat, and gives a `Place`: by it a participant speaks and leaves. A seat is whatever takes
 messages: a WebSocket, or an object of this process. What waits in a room leaves together, once in a turn of the event
@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from operator import length_hint
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -62,10 +62,11 @@ class NoPlace(Exception):  # noqa: N818 - a verdict, not a malfunction
 class Place:
     """One participant in one topic."""
 
-    __slots__ = ("_hub", "identity", "member", "room")
+    __slots__ = ("_hub", "identity", "member", "room", "token")
 
     def __init__(self, hub: Hub, room: Room, member: Member, identity: Identity) -> None:
         self._hub = hub
+        self.token = ""
         self.room = room
         self.member = member
         self.identity = identity
@@ -123,8 +124,7 @@ class Hub:
         word = None if self._trust is None else self._trust.word(identity.id)
         if word is not None and word.blocked:
             return Refusal("access_denied", "an operator keeps this participant out of rooms")
-        rule = self.policy.topic(topic)
-        if not _is_let_in(identity, topic, rule.access, rule.members):
+        if not self.policy.lets_in(identity, topic):
             return Refusal("access_denied", "this token is not good for this topic")
         if identity.way != "gateway" and self._is_gateways(topic, identity.id):
             return Refusal(
@@ -146,9 +146,10 @@ class Hub:
         before = self.identity(topic, participant)
         return before is not None and before.way == "gateway"
 
-    def join(self, identity: Identity, topic: str, seat: Seat) -> Place:
+    def join(self, identity: Identity, topic: str, seat: Seat, *, token: str = "") -> Place:
         """Take a place. The welcome comes to the seat by the end of this turn. Who is in the topic already loses its
-        former place, whose seat is closed. Raises `NoPlace`."""
+        former place, whose seat is closed; with other rights it is another, and its name leaves first. `token` is what it came with.
+        Raises `NoPlace`."""
         refusal = self.admits(identity, topic)
         if refusal is not None:
             raise NoPlace(refusal)
@@ -163,7 +164,9 @@ class Hub:
             echo=identity.echo,
             limited=identity.way != "gateway",
         )
-        member.who = identity.who
+        former = self.place(topic, identity.id)
+        alike = former if former and former.identity.rights == identity.rights else None
+        member.who = alike.member.who if alike else f"{identity.who} {id}"
         try:  # before it holds: who cannot be recorded does not come in
             self.journal.joined(topic, member, identity.way)
         except Unrecorded as problem:
@@ -172,11 +175,14 @@ class Hub:
         if room is None:
             room = self.rooms[topic] = self._new_room(topic)
             self._shares.opened(identity, topic, self.policy)
-        before = room.join(member)
+        if former is not None and alike is None:
+            room.leave(former.member)  # so that everybody ends what they have with it
+        room.join(member)
         place = self._places[member] = Place(self, room, member, identity)
-        if before is not None:
-            self._gone(before, room, "replaced")
-            before.seat.close(NORMAL, "replaced by a newer connection")
+        place.token = token
+        if former is not None:
+            self._gone(former.member, room, "replaced")
+            former.member.seat.close(NORMAL, "replaced by a newer connection")
         self._touch(room)
         if room in self._patient:
             (self._soon or asyncio.get_running_loop().call_soon)(lambda: self._welcome(place))
@@ -286,11 +292,15 @@ class Hub:
             if participant is None or member.id == participant
         ]
 
-    def identity(self, topic: str, participant: str) -> Identity | None:
-        """Who somebody in a topic is; None where they are not there."""
+    def place(self, topic: str, participant: str) -> Place | None:
+        """The place of somebody in a topic; None where they are not there."""
         room = self.rooms.get(topic)
         member = None if room is None else room.members.get(participant)
-        place = None if member is None else self._places.get(member)
+        return None if member is None else self._places.get(member)
+
+    def identity(self, topic: str, participant: str) -> Identity | None:
+        """Who somebody in a topic is; None where they are not there."""
+        place = self.place(topic, participant)
         return None if place is None else place.identity
 
     def may(self, topic: str, participant: str, kind: str) -> bool:
@@ -386,15 +396,5 @@ class Hub:
             place = None if member is None else self._places.get(member)
             if place is not None:
                 log.exception("the seat of %s in %s broke", place.member.id, place.room.name)
-                with contextlib.suppress(
-                    Exception
-                ):  # it is broken; but whoever sits there may learn of it
+                with contextlib.suppress(Exception):  # but whoever sits there may learn of it
                     self.end(place, INTERNAL_ERROR, "its seat broke")
-
-
-def _is_let_in(identity: Identity, topic: str, access: str, members: Any) -> bool:
-    if identity.topics is not None and topic not in identity.topics:
-        return False
-    if access == "public" or identity.way == "gateway":
-        return True
-    return identity.named if access == "restricted" else identity.id in members

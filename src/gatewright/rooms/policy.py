@@ -1,4 +1,4 @@
-"""Data types of room configuration: identities, token claims, participants, topics; `with_word` applies an operator's capability changes.
+"""Types of room configuration: `Policy`, participants, topics; identities, token claims; `with_word` applies operators' capability changes.
 
 A participant is who its token says it is: the client sends the token and nothing else (MCPx §6.2).
 """
@@ -52,10 +52,17 @@ class Identity(msgspec.Struct, frozen=True):
 
     @property
     def who(self) -> str:
-        """What tells it from others of its name, as callers are told apart: by the kind of its key's owner."""
+        """As what it comes, as callers are told apart: by the kind of its key's owner."""
         if self.way in ("anonymous", "gateway"):
             return self.way
         return "agent" if self.caller is None else self.caller.kind
+
+    @property
+    def rights(self) -> tuple[object, ...]:
+        """What another who comes under its name must have alike to go on with what this one began: a token that was refreshed, a key
+        that was replaced (decision 0113)."""
+        limits = () if self.caller is None else self.caller.user
+        return self.who, limits, self.capabilities, self.topics
 
 
 class Claims(NamedTuple):
@@ -131,6 +138,15 @@ class Policy(msgspec.Struct, frozen=True):
         """What holds for a topic."""
         found = self.topics.get(name)
         return Topic(self.topic_access) if found is None else found
+
+    def lets_in(self, identity: Identity, topic: str) -> bool:
+        """Whether a topic is open to a participant."""
+        rule = self.topic(topic)
+        if identity.topics is not None and topic not in identity.topics:
+            return False
+        if rule.access == "public" or identity.way == "gateway":
+            return True
+        return identity.named if rule.access == "restricted" else identity.id in rule.members
 
 
 class Trust(Protocol):

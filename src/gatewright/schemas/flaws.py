@@ -16,7 +16,7 @@ import msgspec
 
 from gatewright.patterns import Pattern
 from gatewright.schemas.compiled import Compiled
-from gatewright.schemas.json_strings import STEP_CHARS
+from gatewright.schemas.json_pointers import STEP_CHARS
 from gatewright.schemas.schema import CompiledSchema, TakesLongError, Violation
 
 __all__ = ["MOST", "Flaw", "Flaws"]

@@ -13,9 +13,9 @@ from typing import Any
 from gatewright.call import Back, Call, Refusal, Tool
 from gatewright.mcp.wire import jsonrpc
 from gatewright.schemas.compiled import Compiled
-from gatewright.schemas.json_strings import light_text, outweighs
 from gatewright.schemas.objection import Objection
 from gatewright.schemas.schema import CompiledSchema, TakesLongError
+from gatewright.schemas.value_weight import light_text, outweighs
 from gatewright.schemas.violation_details import MOST, misfits
 from gatewright.standing import NOTHING, Standing
 

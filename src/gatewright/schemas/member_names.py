@@ -17,7 +17,7 @@ from typing import Any
 
 from gatewright.mcp.wire.spellings import MOST_FOLDED, fold, weight
 from gatewright.schemas.graph import Graph, Schema
-from gatewright.schemas.json_strings import Place, is_place, pointer
+from gatewright.schemas.json_pointers import Place, is_place, pointer
 from gatewright.schemas.objection import Objection
 
 __all__ = ["RULE", "PointedNames", "SchemaNames", "misread_among"]

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gatewright.schemas.json_strings import Place
+from gatewright.schemas.json_pointers import Place
 
 __all__ = ["Objection", "Prepare", "Validator"]
 
@@ -35,7 +35,7 @@ class Validator(Protocol):
 
     More members are used where a validator has them: `takes_words`, true where `judge` takes a list of texts as the words of
     one command; `hosts(value)`, the names that have to be looked up; `cost(value)`, the microseconds that judging a
-    value takes at most; `at_once`, the weight (`json_strings.outweighs`) above which that is too long for the event loop.
+    value takes at most; `at_once`, the weight (`value_weight.outweighs`) above which that is too long for the event loop.
     """
 
     def judge(self, value: Any) -> Objection | None:

@@ -18,7 +18,7 @@ import msgspec
 from gatewright.mcp.wire.jsonrpc import Num
 from gatewright.schemas.cost import AT_ONCE, BUDGET, Load, cost_of
 from gatewright.schemas.graph import UnusableSchema
-from gatewright.schemas.json_strings import pointer
+from gatewright.schemas.json_pointers import pointer
 from gatewright.schemas.member_names import SchemaNames
 from gatewright.schemas.objection import Objection
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from gatewright.schemas.json_strings import pointer
+from gatewright.schemas.json_pointers import pointer
 from gatewright.schemas.nearest import NAME_CHARS, closest
 from gatewright.schemas.schema import Violation
 

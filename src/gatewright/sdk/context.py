@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from gatewright.call import Back, Call
-    from gatewright.sdk.asking import Running
+    from gatewright.sdk.running_call import Running
 
 __all__ = ["CHUNK", "Context", "Elicited", "context_parameter", "is_context", "plain_function"]
 

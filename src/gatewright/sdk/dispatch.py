@@ -23,7 +23,7 @@ from gatewright.sdk.context import Context
 from gatewright.sdk.errors import SchemaError, SdkError, TimeoutError, ToolError
 from gatewright.sdk.pieces import collecting
 from gatewright.sdk.result import Result, result_of, tool_failure
-from gatewright.sdk.running import run_function, too_long
+from gatewright.sdk.run_function import run_function, too_long
 from gatewright.sdk.threads import Expired, run_in_thread
 from gatewright.sdk.tool import Tool, Validator
 

@@ -1,4 +1,4 @@
-"""Exceptions of the SDK for authors and callers of tools, each with its reason code and recovery advice.
+"""Exceptions of the SDK for tool authors and callers, each with reason code and recovery advice; `error_of` makes one of a reason received.
 
 Seven classes are the contract of the Python interface; the others are what a caller of a governed tool meets
 besides. Each carries a reason of `mcp.wire.codes`, so that every endpoint, the client and a test spell one problem the

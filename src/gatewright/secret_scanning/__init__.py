@@ -18,7 +18,7 @@ from gatewright.secret_scanning.invisible import (
     visible as visible_text,
 )  # a module here has the name
 from gatewright.secret_scanning.invisible import visible_json
-from gatewright.secret_scanning.json_text import redacted_json
+from gatewright.secret_scanning.json_text import redacted_json, suspected_json
 from gatewright.secret_scanning.mark import marker
 from gatewright.secret_scanning.operator_rules import SecretRule
 from gatewright.secret_scanning.patterns import compiled
@@ -189,5 +189,5 @@ def without_secrets(text: bytes) -> bytes:
         return text
     # A record is one JSON object: its members are judged by their names, too.
     if text[:1] == b"{":
-        return redacted_json(text, found, _unmarked)[0]
+        return suspected_json(text, found, _unmarked)[0]
     return found.replaced(text, _unmarked)[0]

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.exact import OWN, is_telling, spellings
+from gatewright.secret_scanning.findings import apart
 from gatewright.secret_scanning.names import is_secret_name, looks_issued
 from gatewright.secret_scanning.patterns import Next, Pattern, Span, is_plain, mixes
 from gatewright.secret_scanning.scanner import Scanner, bytes_of
@@ -225,7 +226,7 @@ class WithHeld(Scanner):
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""
         found, looking = self._of.find(text), self._held.looking()
         more = [] if looking is None else looking.find(text)
-        return self.apart([*found, *more]) if more else found
+        return apart(text, [*found, *more]) if more else found
 
     def of_member(self, name: str, value: str) -> list[Finding]:
         """See `Scanner`."""

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from gatewright.patterns import Pattern
-from gatewright.secret_scanning.json_strings import json_strings
+from gatewright.secret_scanning.json_string_spans import json_strings
 
 __all__ = ["AHEAD", "hidden", "open_end", "visible", "visible_json", "visible_value"]
 

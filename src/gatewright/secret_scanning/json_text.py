@@ -16,10 +16,11 @@ from itertools import accumulate
 import msgspec
 
 from gatewright.secret_scanning.context import is_paired, of_member
-from gatewright.secret_scanning.json_strings import json_strings
+from gatewright.secret_scanning.findings import apart
+from gatewright.secret_scanning.json_string_spans import json_strings
 from gatewright.secret_scanning.scanner import Scanner
 
-__all__ = ["Mark", "redacted_json"]
+__all__ = ["Mark", "redacted_json", "suspected_json"]
 
 Mark = Callable[[str, bytes], bytes]
 """(rule, secret) → what stands in its place; printable ASCII without quotes and backslashes."""
@@ -45,8 +46,11 @@ def redacted_json(raw: bytes, scanner: Scanner, mark: Mark) -> tuple[bytes, list
 
     `raw` must be JSON. Of text that is none the strings are still found as far as it can be read.
     """
-    if not scanner.worth_a_look(raw):
-        return raw, []
+    return suspected_json(raw, scanner, mark) if scanner.worth_a_look(raw) else (raw, [])
+
+
+def suspected_json(raw: bytes, scanner: Scanner, mark: Mark) -> tuple[bytes, list[str]]:
+    """The same of a text that is known to be worth a look."""
     return _Text(raw, scanner, mark).redacted()
 
 
@@ -177,7 +181,7 @@ class _Text:
             self._replace(at)
             return
         text = value.encode()
-        found = self._scanner.apart([*self._scanner.find(text), *beside])
+        found = apart(text, [*self._scanner.find(text), *beside])
         self._put(
             at, self._scanner.replaced_at(text, found, self._mark), [rule for _, _, rule in found]
         )

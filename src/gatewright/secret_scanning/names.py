@@ -15,7 +15,8 @@ from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 
-from gatewright.patterns import ASCII, DOTALL, IGNORECASE, AnyOf, Pattern, words_of
+from gatewright.identifier_words import words_of
+from gatewright.patterns import ASCII, DOTALL, IGNORECASE, AnyOf, Pattern
 from gatewright.secret_scanning.foreign_words import FOREIGN_WORD, is_foreign_name
 
 __all__ = [

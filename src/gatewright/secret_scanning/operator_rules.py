@@ -1,4 +1,4 @@
-"""`SecretRule`: an operator's rule in the form of gitleaks' TOML; `found_by` applies it: keywords, regex, group, entropy, allow-lists.
+"""`SecretRule` of an operator, as in gitleaks (no TOML parser): `found_by` applies regex, group, entropy, allow-lists; compiles in advance.
 
 A rule is asked where one of its keywords stands in a text. What its regex finds is a secret unless it is too regular for the rule's
 entropy, or an allow-list lets it stand. All of it is linear: a search sees a window of the text, and lists see what was found.

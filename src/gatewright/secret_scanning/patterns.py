@@ -86,6 +86,11 @@ class Pattern:
         options = _options(captures=self._captures, memory=self._memory)
         return re2.compile(self.text.encode("latin-1"), options)._regexp.Match
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it was compiled, which only a search does."""
+        return "_match" in vars(self)
+
     def ready(self) -> None:
         """Compile it, and let it make what it makes with its first search."""
         self.hits(b"")
@@ -290,6 +295,11 @@ class Several:
         found.Compile()
         return found._set.Match
 
+    @property
+    def is_ready(self) -> bool:
+        """As `Pattern.is_ready`."""
+        return "_matches" in vars(self)
+
     def ready(self) -> None:
         """Compile them, as `Pattern.ready` does."""
         self.hits(b"")
@@ -304,7 +314,8 @@ def compiled() -> int:
     """Compile every pattern now that would be when it is first used, in the middle of somebody's call; how many there are."""
     every = list(_made)
     for one in every:
-        one.ready()
+        if not one.is_ready:
+            one.ready()
     return len(every)
 
 

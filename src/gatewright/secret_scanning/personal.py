@@ -1,4 +1,4 @@
-"""Detection of personal data: card numbers, IBAN, phone, e-mail and US social security numbers, by form and check digits."""
+"""Patterns of card numbers, IBAN, phone, e-mail, US SSN (`PERSONAL`) and `is_…` checks of what they match: form, check digits. Pure."""
 
 from __future__ import annotations
 

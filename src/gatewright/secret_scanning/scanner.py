@@ -20,6 +20,7 @@ from gatewright.patterns import escape
 from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.exact import OWN
+from gatewright.secret_scanning.findings import apart
 from gatewright.secret_scanning.formats import formats
 from gatewright.secret_scanning.mark import MARK, MARK_BEGINS
 from gatewright.secret_scanning.names import is_example, looks_issued
@@ -143,7 +144,7 @@ class Scanner:
     def find(self, text: bytes) -> list[Finding]:
         """(start, end, rule) of everything in a text without escapes, in order, none in another."""
         found = [one for number in self._which.hits(text) for one in self._rules[number](text)]
-        return _apart(_unmarked(text, found) if found and MARK_BEGINS in text else found)
+        return apart(text, _unmarked(text, found) if found and MARK_BEGINS in text else found)
 
     def holds(self, text: bytes) -> bool:
         """Whether a value stands in a text that is known to be a secret, and does not only look like one."""
@@ -155,17 +156,18 @@ class Scanner:
         Of a match that begins in the name it is what stands in the value."""
         if not self._own:
             return []
-        before = f'"{name}": "'.encode()
-        text = before + value.encode() + b'"'
+        before, said = f'"{name}": "'.encode(), value.encode()
+        text = before + said + b'"'
         asked = (self._own[number] for number in self._own_which.hits(text))
         every = (place for rule in asked for place in found_by(rule, text))
         first, last = len(before), len(text) - 1
-        return self.apart(
+        return apart(
+            said,
             [
                 (max(0, start - first), min(end, last) - first, rule)
                 for start, end, rule in every
                 if end > first
-            ]
+            ],
         )
 
     def ready(self) -> None:
@@ -202,11 +204,6 @@ class Scanner:
     ) -> bytes:
         """The text with a mark in each of these places."""
         return _replaced(text, found, mark)
-
-    @staticmethod
-    def apart(found: list[Finding]) -> list[Finding]:
-        """In order; of those that overlap the first, which reaches as far as any of them."""
-        return _apart(found)
 
     def _exact(self, personal: Iterable[str], terms: tuple[str, ...]) -> Iterator[tuple[str, Rule]]:
         """(what a text must hold, the rule), for all rules of this scanner."""
@@ -358,19 +355,6 @@ def _person_size(kind: str, said: str, before: str) -> int:
     if kind == "us_ssn":
         return is_us_ssn(said)
     return is_email(said) and not before.endswith("//")
-
-
-def _apart(found: list[Finding]) -> list[Finding]:
-    """In order; of those that overlap the first, which reaches as far as any of them."""
-    kept: list[Finding] = []
-    for start, end, rule in sorted(found, key=lambda one: (one[0], -one[1])):
-        if kept and start < kept[-1][1]:
-            last = kept[-1]
-            kept[-1] = (last[0], max(last[1], end), last[2])
-        # A rule may find a place with nothing in it.
-        elif end > start:
-            kept.append((start, end, rule))
-    return kept
 
 
 def _unmarked(text: bytes, found: list[Finding]) -> list[Finding]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.context import Finding
+from gatewright.secret_scanning.findings import begin_of_character
 from gatewright.secret_scanning.invisible import AHEAD, open_end, visible
 from gatewright.secret_scanning.json_text import Mark
 from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either, stays_plain
@@ -130,7 +131,7 @@ class Stream:
         self._looked += fresh
         if self._at + size - self._clear >= _LINE:
             self._see_programs(text[at:], self._at + size)
-        ready = _between_characters(text, _open(text, begun))
+        ready = begin_of_character(text, _open(text, begun))
         return (
             self._let_go(text, text[begun:ready], ready)
             if ready > begun
@@ -294,7 +295,7 @@ class Stream:
             ready = min(ready, _hinted(text, self._scanner.worded))
         for term in self._terms:
             ready = min(ready, len(text) - self._begun(text, term))
-        return max(begun, _between_characters(text, ready))
+        return max(begun, begin_of_character(text, ready))
 
     @staticmethod
     def _begun(text: bytes, term: bytes) -> int:
@@ -333,13 +334,6 @@ def _may_end(text: bytes, begins: int) -> bool:
     """Whether the end of a key that begins there is waited for; where more than a window is there, only as long as it goes on."""
     size = len(text) - begins
     return size <= 2 * WINDOW or (size <= _KEY_MOST and goes_on(text, begins))
-
-
-def _between_characters(text: bytes, at: int) -> int:
-    """The same place, or the beginning of the character that it is in: text without spaces is cut by its length alone."""
-    while 0 < at < len(text) and text[at] & 0xC0 == 0x80:
-        at -= 1
-    return at
 
 
 def _hinted(text: bytes, worded: AnyOf) -> int:

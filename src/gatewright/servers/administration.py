@@ -28,7 +28,11 @@ __all__ = ["Administration"]
 log = logging.getLogger("gatewright.servers")
 
 _LINES = 50
+_MOMENT_S = 3.0
+"""So long whoever stops a server waits for its end, and is told then that it is still to come."""
 _REASON_CHARS = 500
+
+_LONG_REASON = Failure("invalid_params", f"params.reason has at most {_REASON_CHARS} characters")
 
 Again = Callable[[Collection[str]], Awaitable[None]]
 
@@ -48,7 +52,7 @@ class Administration:
         self._again = again
         self._acted = acted
         self._stopped = stopped
-        self._settling: set[asyncio.Task[None]] = set()
+        self._settling: dict[asyncio.Task[None], Server] = {}
         self.methods: Mapping[str, Builtin] = {
             "gatewright/server/restart": self._restart,
             "gatewright/server/start": self._start,
@@ -78,20 +82,37 @@ class Administration:
         found = self._named(call)
         if isinstance(found, Failure):
             return found
-        return await self._act(call, "stopped", found.id)
+        if (unkept := self._said(call, "stopped", found.id)) is None:
+            return _LONG_REASON
+        # Not by going on without it: that might wait for what others do, and its calls are its own.
+        every, most_s = self._every(found), found.spec.call_s
+        endings = [self._ending(one, most_s) for one in every]
+        _, still = await asyncio.wait(endings, timeout=_MOMENT_S)
+        if not still:
+            return self._stands(found.id, unkept)
+        run = sum(one.life.pending for one in every)
+        how = f"{run} calls run, for {most_s:g} s at most" if run else "its process ends"
+        said = f"it takes no more calls; {how}{unkept}"
+        return _answer({"id": found.id, "status": "draining", "reason": said})
 
     async def _act(self, call: Call, what: str, server: str, anew: Collection[str] = ()) -> Outcome:
+        if (unkept := self._said(call, what, server)) is None:
+            return _LONG_REASON
+        await self._again(anew)
+        return self._stands(server, unkept, started=what == "started")
+
+    def _said(self, call: Call, what: str, server: str) -> str | None:
+        """Record what is done, and keep whether the server stays down: what is to be said of that, None for a reason that is too long."""
         why = call.params.get("reason", "")
         if not isinstance(why, str) or len(why) > _REASON_CHARS:
-            return Failure(
-                "invalid_params", f"params.reason has at most {_REASON_CHARS} characters"
-            )
+            return None
         # Recorded before anything starts or stops, or is to at the next reload.
         self._acted(call.caller, f"dev.gatewright.server.{what}", server, why)
-        unkept = self._unkept(server, down=what == "stopped")
-        await self._again(anew)
+        return self._unkept(server, down=what == "stopped")
+
+    def _stands(self, server: str, unkept: str, *, started: bool = False) -> Outcome:
         now = self._servers.fleet.servers.get(server)
-        if now is None and what == "started":
+        if now is None and started:
             said = f"it is not kept down any more; there is no server of this id now{unkept}"
             return _answer({"id": server, "status": "disconnected", "reason": said})
         if now is None:
@@ -125,18 +146,35 @@ class Administration:
             return await found.life.shut_down(reason, timeout_s)
         # Before anything waits: whoever asked may leave, or have it started again, while the server says how long it takes.
         unkept = self._unkept(server, down=True)
-        task = asyncio.get_running_loop().create_task(self._settle(found))
-        self._settling.add(task)
-        task.add_done_callback(self._settling.discard)
+        for one in self._every(found):
+            self._ending(one, timeout_s)
         begun = await found.life.shut_down(reason, timeout_s) or Begun(0, 0)
         return replace(begun, note=unkept.strip(" ()"))
 
-    async def _settle(self, server: Server) -> None:
-        await server.life.shut()
-        if server.id not in self._stopped:
-            return  # started again meanwhile
+    def close(self) -> None:
+        """The gateway stops, and with it what is still being ended."""
+        for task in self._settling:
+            task.cancel()
+
+    def _every(self, server: Server) -> set[Server]:
+        """A server and those of its id that have not ended yet or do not serve yet: it was restarted or changed, or is just started,
+        restarted or changed, or is being stopped already."""
+        others = (*self._settling.values(), *self._servers.retiring, *self._servers.staged)
+        return {server, *(one for one in others if one.id == server.id)}
+
+    def _ending(self, server: Server, timeout_s: float) -> asyncio.Task[None]:
+        """End a server that is to stay down, whoever asked for it and left."""
+        task = asyncio.get_running_loop().create_task(self._settle(server, timeout_s))
+        self._settling[task] = server
+        task.add_done_callback(self._settling.pop)
+        return task
+
+    async def _settle(self, server: Server, timeout_s: float) -> None:
         try:
-            await self._again(())
+            if server.id in self._stopped and not server.spec.stopped:
+                await server.end(timeout_s)
+            if server.id in self._stopped:  # else it was started again meanwhile
+                await self._again(())
         except Exception:  # it is down all the same, and a reload says that it was stopped
             log.exception("that server %s was stopped could not be taken over", server.id)
 

@@ -1,7 +1,4 @@
-"""`CallSender`: sends one call to a server: waits for its connection and relisting, enforces the deadline, resends once if surely unsent.
-
-The deadline of a call is here. What was certainly not sent goes to the next connection, once.
-"""
+"""`CallSender`: sends a call when connection and lists are ready, within a deadline; resends once if unsent; `Route`: which connection."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Failure, Outcome
+from gatewright.mcp.client.input_requests import begun
 from gatewright.mcp.client.link import Link
 from gatewright.servers.draining import leaving
 from gatewright.servers.reconnector import Reconnector
@@ -78,7 +76,7 @@ class CallSender:
                     ready = await self._ready(keeper, call, known, deadline, waits, unsent)
                     await keeper.told(ready)
                 if isinstance(ready, Failure):
-                    return replace(ready, details={**ready.details, "sent": False})
+                    return _after(unsent, replace(ready, details={**ready.details, "sent": False}))
                 link = ready
             if route is not None and not route.leads(link):
                 return unsent or _GONE
@@ -92,8 +90,8 @@ class CallSender:
                 return outcome
             if outcome.reason == "upstream_timeout":
                 return _with_limit(outcome, deadline - now)
-            if unsent is not None or outcome.details.get("sent") is not False:
-                return outcome
+            if unsent is not None or not _goes_again(outcome, call):
+                return _after(unsent, outcome)
             # What a second connection did not take either is not tried on a third.
             unsent = outcome
 
@@ -128,6 +126,18 @@ class CallSender:
                 return ready if held or unsent is None else unsent
             link = ready
         return await self._relisting.objection(call, known, deadline - self._loop.time()) or link
+
+
+def _goes_again(outcome: Failure, call: Call) -> bool:
+    """Whether a call is sent on a connection that is there now: it was not sent, or was in a session that is gone and may be repeated."""
+    return outcome.details.get("sent") is False or (
+        outcome.reason == "restarting" and call.repeatable
+    )
+
+
+def _after(before: Failure | None, outcome: Outcome) -> Outcome:
+    """What a call comes to that ended like this the time before."""
+    return outcome if before is None or before.details.get("sent") is False else begun(outcome)
 
 
 def _with_limit(failure: Failure, seconds: float) -> Failure:

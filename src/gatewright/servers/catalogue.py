@@ -17,14 +17,17 @@ import msgspec
 from gatewright.call import Caller, Client, Mgp, Target, Tool
 from gatewright.mcp.wire.groundhog import About
 from gatewright.schemas.lookalikes import seen
+from gatewright.servers.last_heard import LastHeard
 from gatewright.servers.list_cache import ListCache
 from gatewright.servers.listing import EMPTY, Listing
-from gatewright.servers.names import prefixes_of, unwrap_uri, wrap_uri
+from gatewright.servers.names import prefixes_of
+from gatewright.servers.origin import origin_of
 from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.resource_links import Linked
 from gatewright.servers.server_catalogue import Built, ServerCatalogue, judged, shelf_of
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.tool_metadata import about_tool
+from gatewright.servers.uri_owners import UriOwners
 from gatewright.servers.view import LISTS, Item, Profile, View, view_of
 from gatewright.transport.slices import in_slices, whole
 
@@ -60,7 +63,7 @@ class Sight(msgspec.Struct, frozen=True):
 EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)
 
 
-class Catalogue:
+class Catalogue(UriOwners):
     """See the module's text. `specs` are in the order of the configuration, which is the order of
     every list. The profile of the empty name is the default one."""
 
@@ -75,15 +78,16 @@ class Catalogue:
     ) -> None:
         """`reserved` has the names of all servers' tools, there or not; this one takes the place of the catalogue `before`."""
         self.version: int = 0 if before is None else before.version + 1
-        self.sight = sight
-        self.linked: Linked = Linked() if before is None else before.linked
-        """What results named to whom."""
+        self.sight: Sight = sight
+        self.linked = Linked() if before is None else before.linked
         self._specs = {spec.id: spec for spec in specs if spec.enabled}
         self._away = {spec.id: spec for spec in specs if not spec.enabled}
         self.reserved: Reserved = reserved or (Reserved() if before is None else before.reserved)
         self._profiles = {"": Profile(), **(profiles or {})}
         self._listings: dict[str, Listing] = {}
         self._shelves: dict[str, ServerCatalogue] = {}
+        self._whoses: dict[str, str] = {}
+        self._last = LastHeard(None if before is None else before._last, self._every)
         self._views: dict[str, View] = {}
         self._ahead: tuple[ServerCatalogue, dict[str, View]] | None = None
         self._lists = ListCache()
@@ -93,7 +97,7 @@ class Catalogue:
         """The server other than `but` that has a tool of this name in some profile, or whose tools' names begin or look so, also
         while it is away; empty where there is none."""
         looks = seen(name)
-        for server, spec in {**self._specs, **self._away}.items():
+        for server, spec in self._every.items():
             begins = tuple(map(seen, (f"{server}.", *prefixes_of(server, spec.prefix))))
             if server != but and (looks.startswith(begins) or self.reserved.has(server, name)):
                 return server
@@ -116,6 +120,7 @@ class Catalogue:
         spec = self._specs[server]
         shelf = shelf_of(spec, listing, made, self._shelves.get(server))
         self._shelves[server] = shelf
+        self._last.put(server, listing, shelf)
         self._reserve(server)
         ahead, self._ahead = self._ahead, None
         self.changed()
@@ -126,8 +131,12 @@ class Catalogue:
 
     def _shown(self) -> list[tuple[str, str | None, bool]]:
         """What views depend on, besides what is on the shelves."""
-        every = {**self._specs, **self._away}.values()
-        return [(spec.id, spec.prefix, spec.enabled) for spec in every]
+        return [(spec.id, spec.prefix, spec.enabled) for spec in self._every.values()]
+
+    @property
+    def _every(self) -> dict[str, ServerSpec]:
+        """All servers of the configuration, also those that are switched off."""
+        return {**self._specs, **self._away}
 
     def _reserve(self, server: str) -> None:
         """Remember what its tools are called, unless it could not say so."""
@@ -145,10 +154,15 @@ class Catalogue:
         return found
 
     def _view_of(
-        self, profile: str, shelves: _Shelves, coming: _Names = _NO_NAMES
+        self,
+        profile: str,
+        shelves: _Shelves,
+        coming: _Names = _NO_NAMES,
+        heard: _Shelves | None = None,
     ) -> Generator[None, None, View]:
         shown, absent = self._profiles.get(profile, _NOTHING), self._absent(shelves, coming)
-        return view_of(shown, self._specs, shelves, self._away, absent)
+        heard = self._last.shelves if heard is None else heard
+        return view_of(shown, self._specs, shelves, self._away, absent, heard)
 
     def renewed(
         self,
@@ -165,10 +179,12 @@ class Catalogue:
             listing = fresh.get(spec.id, self.listing(spec.id))
             if listing is not EMPTY:
                 made._listings[spec.id] = listing
-                made._shelves[spec.id] = self._again(spec, listing, shelved.get(spec.id))
+                shelf = made._shelves[spec.id] = self._again(spec, listing, shelved.get(spec.id))
+                if shelf is not self._shelves.get(spec.id):
+                    made._last.put(spec.id, listing, shelf)
                 made._reserve(spec.id)
-        shown = self._shown(), self._profiles, self._shelves
-        if shown == (made._shown(), made._profiles, made._shelves):
+        shown = self._shown(), self._profiles, self._shelves, self._last.shelves
+        if shown == (made._shown(), made._profiles, made._shelves, made._last.shelves):
             # Nothing differs that views are made of; what somebody may see of them is asked anew.
             made._views, made._lists = dict(self._views), self._lists.copy()
         return made
@@ -223,7 +239,8 @@ class Catalogue:
         for _ in range(_ATTEMPTS):
             version, shelves = self.version, {**self._shelves, server: shelved.shelf}
             coming = {} if "tools" in shelved.listing.failures else {server: shelved.shelf.named}
-            views = await self._viewed(self._views, shelves, coming)
+            heard = self._last.with_one(server, shelved.listing, shelved.shelf)
+            views = await self._viewed(self._views, shelves, coming, heard)
             if version == self.version:
                 self._ahead = shelved.shelf, views
                 return
@@ -242,10 +259,14 @@ class Catalogue:
             self._views = {**views, **self._views}
 
     async def _viewed(
-        self, profiles: Iterable[str], shelves: _Shelves, coming: _Names = _NO_NAMES
+        self,
+        profiles: Iterable[str],
+        shelves: _Shelves,
+        coming: _Names = _NO_NAMES,
+        heard: _Shelves | None = None,
     ) -> dict[str, View]:
         return {
-            profile: await in_slices(self._view_of(profile, shelves, coming))
+            profile: await in_slices(self._view_of(profile, shelves, coming, heard))
             for profile in list(profiles)
         }
 
@@ -259,55 +280,31 @@ class Catalogue:
         tool = known.get(f"{target.server}/{target.name}") or known.get(target.name)
         return tool.exposed if tool is not None and self.sight.tool(caller, tool) else None
 
-    def prompt(self, profile: str, name: str) -> Target | None:
-        """A prompt by its exposed or canonical name."""
-        return self.view(profile).prompt(name)
-
-    def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
-        """The owner of a URI and its own URI there: the only server that claims it, else the only one whose results
-        named it to the caller, else the only one that has resources at all. Of the servers that the caller may see."""
-        found = self.claimants(profile, uri, caller)
-        if found:
-            return found[0] if len(found) == 1 else None
-        if unwrap_uri(uri) is not None:  # of somebody else, whom the caller may not see
-            return None
-        visible = self.servers(profile, caller)
-        having = [one for one in visible if "resources" in self.listing(one).hello.capabilities]
-        return Target(having[0], uri) if len(having) == 1 else None
-
-    def claimants(self, profile: str, uri: str, caller: Caller) -> list[Target]:
-        """Whose a URI is, as lists, templates, and results that the caller was shown have it."""
-        visible = self.servers(profile, caller)
-        found = [one for one in self.view(profile).owners(uri) if one.server in visible]
-        if found:
-            return found
-        named = self.linked.servers(caller, profile, uri)
-        return [Target(one, uri) for one in named if one in visible]
-
-    def shown_in(self, profile: str, caller: Caller, target: Target) -> str:
-        """What a resource is called in a result of its server: as it stands there where that leads back to it, else in
-        qualified form."""
-        view, uri = self.view(profile), target.name
-        if view.owners(uri) == [target]:
-            return uri
-        if view.shared(target) or not self.linked.name(caller, profile, uri, target.server):
-            return wrap_uri(target)
-        return uri
+    def prompt(self, profile: str, name: str, *, there: bool = True) -> Target | None:
+        """A prompt by its exposed or canonical name; `there`: of a server that lists it now, else of one that did last."""
+        return self.view(profile).prompt(name, there=there)
 
     def several(self, profile: str) -> bool:
-        """Whether a profile has more than one server, so that a URI alone does not say whose it is."""
-        return len(self.view(profile).servers) > 1
-
-    def template(self, profile: str, text: str, caller: Caller) -> Target | None:
-        """The owner of a template by its listed text, or of a plain URI."""
-        for target in self.view(profile).templated(text):
-            if self.sight.server(caller, target.server):
-                return target
-        return self.resource(profile, text, caller)
+        """Whether a URI alone does not say whose it is: a profile has more than one server."""
+        return self.view(profile).several
 
     def servers(self, profile: str, caller: Caller) -> list[str]:
         """The servers of a profile that exist for a caller, in the order of the configuration."""
         return [one for one in self.view(profile).servers if self.sight.server(caller, one)]
+
+    def _stays_down(self, server: str) -> bool:
+        spec = self._specs.get(server)
+        return spec is None or bool(spec.problem)
+
+    def _has_listed(self, server: str) -> bool:
+        return server in self._shelves
+
+    def _whose(self, server: str) -> str:
+        found = self._whoses.get(server)
+        if found is None:
+            origin = origin_of(spec) if (spec := self._every.get(server)) else ""
+            found = self._whoses[server] = f"{server}/{origin}"
+        return found
 
     # -- lists ---------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Decides by a server's state if a call keeps waiting for its connection; `hopeless`: the failure if not, with reason and retry delay."""
+"""When a call stops waiting for a server's connection, by its state: `hopeless` failure, retry delay; disabled by settings; cuts reasons."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from functools import partial
 from typing import Any, Protocol
 
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Question, Target
 from gatewright.chunk_way import ChunkWay, chunk_way
+from gatewright.command_text import to_type
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.protocol.retry_hints import renamed
 from gatewright.mcp.protocol.tasks import wanted
@@ -32,7 +32,7 @@ from gatewright.servers.straight_line import StraightLine
 from gatewright.servers.subscription_targets import ended, only
 from gatewright.servers.task_methods import ServerTasks, within
 from gatewright.servers.task_screening import METHODS as TASKS
-from gatewright.servers.task_subject import led, member_of
+from gatewright.servers.task_subject import away, led, member_of
 from gatewright.servers.view import LISTS
 
 __all__ = ["Builtin", "Dispatch", "Owner", "Shared"]
@@ -151,10 +151,9 @@ class Dispatch:
         # Who has never been connected may turn out to speak MGP.
         if owner.hello.mgp is not None or not owner.hello.revision:
             return None
-        line = owner.ways.of(call)
-        if line is not None:
-            line.rests = (*line.rests, (partial(self._owners.get, target.server), owner))
-        return line
+        return owner.way(
+            call
+        )  # nobody changes who owns what: another fleet comes with another policy
 
     async def _unowned(self, call: Call, back: Back) -> Outcome:
         if call.kind == "list":
@@ -242,7 +241,8 @@ class Dispatch:
         target = call.target  # as the gates judged it: whose a name is may have changed since
         owner = None if target is None else self._owners.get(target.server)
         if target is None or owner is None:
-            return Failure("invalid_params", "params.ref names nothing that can be completed")
+            nothing = Failure("invalid_params", "params.ref names nothing that can be completed")
+            return self._away(call) or nothing
         params = {**call.params, "ref": {**call.params["ref"], member_of(call): target.name}}
         return await owner.call(call.method, params, call, back)
 
@@ -253,7 +253,8 @@ class Dispatch:
         target = call.target  # as in `_complete`
         owner = self._owners.get(target.server) if target is not None else None
         if target is None or not isinstance(owner, Server):
-            return Failure("not_found", f"there is no resource {uri!r}", {"uri": uri})
+            nothing = Failure("not_found", f"there is no resource {uri!r}", {"uri": uri})
+            return self._away(call, wakes=call.method == "resources/subscribe") or nothing
         if (over := owner.over(call)) is not None:
             return over
         begins = call.method == "resources/subscribe"
@@ -263,6 +264,18 @@ class Dispatch:
         if begins and isinstance(outcome, Answer):
             only(self._owners, call, owner)
         return outcome
+
+    def _away(self, call: Call, *, wakes: bool = True) -> Failure | None:
+        """Nobody is asked because the server whose this is, or may turn out to be, is not there: it is started again where that is due,
+        and not for who only gives something up."""
+        server = away(call, self._catalogue)
+        if server is None:
+            return None
+        if wakes and isinstance(owner := self._owners.get(server), Server):
+            owner.life.missed()
+        why = to_type("server show {}", server)
+        said = f"server {server} is not connected, and no other one is asked for what is its own; `{why}` says why"
+        return Failure("upstream_unavailable", said, {"server": server, "sent": False}, 1000)
 
     async def _set_level(self, call: Call, back: Back) -> Outcome:
         servers = [one for one in self._visible(call) if isinstance(one, Server)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from weakref import WeakSet
 
 from gatewright.call import Failure
+from gatewright.mcp.client.http_rules import gone
 from gatewright.mcp.client.link import Link
 from gatewright.servers.states import After, ShutdownReason
 
@@ -20,13 +22,15 @@ LOOK_S = 0.05
 
 
 class InFlight:
-    """The calls that run on one connection, and since when none does."""
+    """The calls that run on one connection, or on those before it that have ended, and since when none does."""
 
-    __slots__ = ("_empty", "_loop", "count", "last")
+    __slots__ = ("_empty", "_loop", "count", "last", "past")
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self.count = 0
+        self.past: WeakSet[Link] = WeakSet()
+        """The connections before, of which calls may go on."""
         self.last = self._loop.time()
         """When a call began or ended last, in the loop's seconds."""
         self._empty: asyncio.Future[None] | None = None
@@ -41,6 +45,11 @@ class InFlight:
         self.last = self._loop.time()
         if self._empty is not None and not self.count and not self._empty.done():
             self._empty.set_result(None)
+
+    def bar(self, reason: str) -> None:
+        """Nothing may go on any more on the connections before."""
+        for link in list(self.past):
+            link.give_up(gone(link.spec.id, reason, sent=True))
 
     async def emptied(self) -> None:
         """Return once none is in flight. Of one waiter at a time."""
@@ -96,7 +105,8 @@ class Drain:
                     await asyncio.sleep(LOOK_S)
                     await self._calls.emptied()
         except TimeoutError:
-            self.link.give_up(self._late())
+            for one in (self.link, *self._calls.past):
+                one.give_up(self._late())
         self._limit = None
         if lost := tasks_on(self.link):
             log.warning("server %s is shut down while %d tasks of it run, which end with it", self.link.spec.id, lost)  # fmt: skip

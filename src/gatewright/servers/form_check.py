@@ -1,4 +1,4 @@
-"""Checks elicitation forms from servers; refuses malformed, oversized ones, any that ask for secrets, pose as the gateway or hold its URLs.
+"""Refuses servers' elicitation forms: malformed, too large, asking for secrets, posing as or linking to the gateway; escapes labels.
 
 A form is judged as any client may show it: a field that a client does not understand is shown as a text to fill in, and a
 form whose schema is none as whatever the client makes of it, so such a form is refused.

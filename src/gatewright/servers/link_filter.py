@@ -1,4 +1,4 @@
-"""Filter `links`: rewrites ambiguous resource URIs in results and events to qualified form; the others are remembered for each caller.
+"""Filter `links`: replaces ambiguous resource URIs in results and events by the catalogue's qualified ones; large texts in workers.
 
 MCP names resources in results by `resource_link` and embedded `resource` content, in tool results (structured ones
 included), prompts and chunks of a stream, and by `contents` of what was read. With several servers a URI alone

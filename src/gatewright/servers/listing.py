@@ -1,4 +1,4 @@
-"""`fetch_listing`: fetches a server's tools, prompts, resources, templates in pages as raw JSON, bounded; a failed list keeps its old entries.
+"""`fetch_listing`, `fetch_section`: a server's lists, all pages, as raw JSON, bounded. `Listing`: those; of a failed list the old entries.
 
 Nothing is modelled: a definition is a table of raw JSON members, so what this version of the gateway
 has never heard of passes byte for byte. A list that breaks a limit counts as one that could not be fetched, and `failures` says so.

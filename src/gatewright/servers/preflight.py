@@ -20,10 +20,10 @@ from gatewright.config import model as said
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.server import Server
+from gatewright.servers.server_callbacks import Told
 from gatewright.servers.server_catalogue import ServerCatalogue, build_listing
 from gatewright.servers.settings_adapters import authorizers_of, spec_of
 from gatewright.servers.spec import Restart, ServerSpec
-from gatewright.servers.status import Told
 
 __all__ = ["AT_ONCE", "Found", "preflight"]
 

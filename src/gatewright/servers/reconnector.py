@@ -77,9 +77,7 @@ class Reconnector:
         self._next_at, self._tried_at = 0.0, -1e9
         self._limit: asyncio.Timeout | None = None
         self._holding = self._barred = self._ended = self._down = False
-        self._permitted = (
-            asyncio.Event()
-        )  # what barred it is no more; `_poke` is forgotten at each pause
+        self._permitted = asyncio.Event()  # by now; `_poke` is forgotten at each pause
         self._cut = ""
         self.waits: Callable[[Back], AbstractContextManager[object]] = nullcontext
         """Hears whose call waits for the connection, for as long as it does."""
@@ -142,8 +140,8 @@ class Reconnector:
             await self.tells(ready)
 
     async def settled(self) -> None:
-        """Wait until the first attempt has succeeded or failed."""
-        while self._attempts == 0 and not self._holding:
+        """Wait until the first attempt has succeeded or failed, or none is made any more."""
+        while self._attempts == 0 and not self._holding and self._task is not None:
             await asyncio.wait([self._turn])
 
     @contextmanager
@@ -169,6 +167,7 @@ class Reconnector:
 
     def bar(self, reason: str) -> None:
         """End the connection, and make no other before `again`."""
+        self.calls.bar(reason)
         if self.link is not None:
             self._bar(True)
             self.link.close(reason)
@@ -216,7 +215,8 @@ class Reconnector:
 
     def refused(self) -> Failure | None:
         """Why no call is taken, where the server is being shut down, or was until somebody starts it."""
-        return self._hopeless(self._loop.time(), False) if self.drain or self._down else None
+        down = self.drain or self._down or self._task is None
+        return self._hopeless(self._loop.time(), False) if down else None
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -311,6 +311,7 @@ class Reconnector:
             return self._tried(f"internal error: {problem}")
         finally:
             self.link = None
+            self.calls.past.add(link)
             self._leave(link)
 
     def _tried(self, reason: str) -> str:

@@ -1,7 +1,8 @@
-"""Prefixes `requestState` with its server's id (`input_required`, MCP 2026-07-28); an answer with another server's prefix is refused.
+"""Prefixes `requestState` with its server's id and origin (`input_required`, MCP 2026-07-28); an answer with another prefix is refused.
 
 A state is sealed for one caller and one request, but whose a URI or a prompt is can change between two rounds: a list changes,
-or the configuration does. What one server remembers, and what a person answered it, is no other server's.
+or the configuration does, also what stands behind an id (`origin`). What one server remembers, and what a person answered it, is no
+other server's.
 """
 
 from __future__ import annotations

@@ -19,12 +19,17 @@ from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.client.server_requests import Outside
 from gatewright.mcp.protocol.mcp_client import ASKABLE, Hello
 from gatewright.servers.call_sender import CallSender, Route
+from gatewright.servers.departures import Departures
 from gatewright.servers.dial import reach
+from gatewright.servers.draining import GONE_S
+from gatewright.servers.ending import STOPPED, quieted
 from gatewright.servers.listing import CHANGES, EMPTY, fetch_listing
+from gatewright.servers.origin import origin_of
 from gatewright.servers.permission_admission import Admission
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relist_delay import Paced
 from gatewright.servers.relisting import Relisting
+from gatewright.servers.server_callbacks import Told
 from gatewright.servers.server_catalogue import Built, shelve
 from gatewright.servers.server_life import LIFECYCLE, ServerLife
 from gatewright.servers.server_screen import Screen
@@ -33,8 +38,8 @@ from gatewright.servers.session_sink import SessionSink, session_reconnector
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
 from gatewright.servers.states import State
-from gatewright.servers.status import Status, Told, stands
-from gatewright.servers.straight_line import StraightLines
+from gatewright.servers.status import Status, stands
+from gatewright.servers.straight_line import line_to
 from gatewright.servers.subscriptions import ServerSubscriptions
 from gatewright.servers.task_names import lead
 
@@ -56,38 +61,37 @@ class Server:
         self.listing = EMPTY
         self.farewell = "it is not configured any more"  # why it leaves, when it does
         self.shelved: Built | None = None  # what was made of it
+        self.ended = False  # for good: its id is another one's by the next configuration
         self.wishes = ServerSubscriptions(self)
         self._relisting = Relisting(spec.id, lambda: self.listing)
         self._info = info
         self._told = told
-        self._screen = Screen(spec.id, told)
+        self._screen = Screen(spec.id, told, origin_of(spec))
         self._authorizer = authorizer
-        admits = told.permits
-        self._admission = None if admits is None else Admission(lambda: self.spec, admits)
+        self._admission = Admission(lambda: self.spec, told.permits) if told.permits else None
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
         seen = told, self.stderr, self._relisting
         self.life = ServerLife(spec, *seen, self._reconnectors, self.spawn)
+        self._departures = Departures()
         self._main = Reconnector(
             spec,
             # May ask anything of anybody: whose question it is, is found by the calls in flight (decision 0004).
             lambda: self._make(self, ASKABLE),
             connected=self._connected,
             changed=self.life.changed,
-            leave=self._leave,
+            leave=self._departures.leave,
         )
         self._lanes = SessionAffinity(spec, self._main, self._lane, self._end, told.opened)
         self._sender = CallSender(self._relisting, self._screen)
-        self.ways = StraightLines(self, self.life, self._lanes, self._relisting, self._sender)
+        self.way = partial(line_to, self, self.life, self._lanes, self._relisting, self._sender)
         self._relist = Paced(self._relist_now, self.spawn)
         self._renewed: Link | None = None  # made anew, and not told yet what is wanted of it
         self._stale: set[str] = set()  # has changed by the server's word
         self._unseen = False  # whether anything may have changed
         self._loading = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._leaving: set[asyncio.Task[None]] = set()
-        self._grace_s = 5.0
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -105,7 +109,7 @@ class Server:
                 self.spawn(self.life.watch_idleness(self.spec.idle_s, self.wishes.wanted))
 
     async def settled(self) -> None:
-        """Wait until the first attempt has succeeded or failed."""
+        """Wait until the first attempt has succeeded or failed, or none is made any more."""
         if self.spec.enabled and not self.spec.problem:
             await self._main.settled()
 
@@ -126,33 +130,27 @@ class Server:
 
     async def close(self, grace_s: float, reason: str = "the gateway stops") -> None:
         """Stop the server and everything that was started for it."""
-        self._grace_s = grace_s
+        self._departures.grace_s = grace_s
         for task in list(self._tasks):
             task.cancel()
         keepers = [self._main, *self._lanes.close()]
         await asyncio.gather(self.wishes.close(), *(keeper.close(reason) for keeper in keepers))
-        # Each that ends may add one: a reconnector that is closed leaves its connection to be stopped.
-        while self._leaving:
-            await asyncio.wait(list(self._leaving))
+        await self._departures.over(reason)
 
-    def _leave(self, link: Link) -> None:
-        """Stop a link that is of no more use; `close` waits for it."""
-        self._depart(link.stop(self._grace_s))
-
-    def _depart(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+    async def end(self, timeout_s: float) -> None:
+        """Stop it for good, once the calls that run on it have had `timeout_s`; it is not started anew meanwhile."""
+        self.ended = True
+        await quieted(self.life, self._reconnectors, timeout_s)
+        await self.close(GONE_S, STOPPED)
 
     def forget(self, session: str) -> None:
         """A client session is over."""
         self.wishes.forget(session)
-        keeper = self._lanes.drop(session)
-        if keeper is not None:
+        if (keeper := self._lanes.drop(session)) is not None:
             self._end(keeper)
 
     def _end(self, keeper: Reconnector) -> None:
-        self._depart(keeper.end())
+        self._departures.depart(keeper.end())
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something that nobody waits for; a failure is logged."""
@@ -260,15 +258,15 @@ class Server:
         roots = call is not None and "roots" in capabilities  # a lease shows them to others
 
         async def make() -> Link:
-            self.life.admits()
+            await self.life.admits()
             link = await self._make(sink, capabilities, sink.outside if roots else None)
             try:
                 return await sink.roots_told(link, self._main.link if roots else None)
             except BaseException:
-                self._leave(link)  # nobody else knows of it yet
+                self._departures.leave(link)  # nobody else knows of it yet
                 raise
 
-        return session_reconnector(self.spec, sink, make, self._leave)
+        return session_reconnector(self.spec, sink, make, self._departures.leave)
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
@@ -276,7 +274,7 @@ class Server:
             self._stale.add(CHANGES[method])
             self._relist.ask()
         elif method == LIFECYCLE:
-            self.life.heard(link, params)
+            self.life.heard(link, params, self._main)
         else:
             self._screen.said_by(link, method, params)
 
@@ -317,6 +315,8 @@ class Server:
         """The same, on a session's own connection."""
         if method in CHANGES:
             self.said(link, method, params)
+        elif method == LIFECYCLE:
+            self.life.heard(link, params, self.reconnector_of(session))
         else:
             self._screen.said(method, params, session)
 
@@ -371,7 +371,7 @@ class Server:
         if main:
             self.stderr.attempt()
         process = partial(self.stderr.process, main=main)
-        whose = self._info, sink, process, self._leave, self._authorizer, outside
+        whose = self._info, sink, process, self._departures.leave, self._authorizer, outside
         around = Around(*whose, admits=admits)
         return lead(await reach(self.spec, around, capabilities), self._told.tasks, self.spec, sink)
 

@@ -17,6 +17,7 @@ from gatewright.servers.connection_wait import explained
 from gatewright.servers.draining import GONE_S, leaving, tasks_on
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
+from gatewright.servers.server_callbacks import Told
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
 from gatewright.servers.states import (
@@ -28,7 +29,6 @@ from gatewright.servers.states import (
     ShutdownReason,
     State,
 )
-from gatewright.servers.status import Told
 
 __all__ = ["LIFECYCLE", "Begun", "ServerLife", "speaks"]
 
@@ -147,10 +147,17 @@ class ServerLife:
         """Somebody calls what it has never listed: it is started again where that is due, as by any other call."""
         self._keepers()[0].hurry()
 
-    def admits(self) -> None:
-        """Whether a session may get a connection of its own now. Raises `ServerFailed`."""
-        if self.quiet and self._keepers()[0].refused() is not None:
+    async def admits(self) -> None:
+        """Whether a session may get a connection of its own now: none starts a program that is not started again, and each would
+        start it as often as the rule lets it. Raises `ServerFailed`."""
+        main = self._keepers()[0]
+        if self.quiet and main.refused() is not None:
             raise ServerFailed(self._why or "it is shutting down")
+        # Where an attempt is due by now, this is what wants it: calls of sessions do not reach the common connection.
+        if main.state == "error" and isinstance(
+            await main.ready(self.spec.restart_wait_s), Failure
+        ):
+            raise ServerFailed(main.reason)
 
     async def shut_down(
         self, reason: ShutdownReason, timeout_s: float, after: After | None = None
@@ -194,18 +201,18 @@ class ServerLife:
         """Return once no shutdown is going on."""
         await self._keepers()[0].shut()
 
-    def heard(self, link: Link, params: dict[str, Any]) -> None:
-        """The server says that its own state is another. One that drains takes no more calls, so it gets none; of all else the
-        gateway knows better, and of what comes after a shutdown that was begun here."""
-        main = self._keepers()[0]
-        if params.get("new_state") != "draining" or link is not main.link:
+    def heard(self, link: Link, params: dict[str, Any], keeper: Reconnector) -> None:
+        """The server says on a connection, which `keeper` has, that its own state is another. One that drains takes no more calls, so it
+        gets none; of all else the gateway knows better, and of what comes after a shutdown that was begun here."""
+        if params.get("new_state") != "draining" or link is not keeper.link:
             return
         said = params.get("reason")
         reason: ShutdownReason = next((one for one in REASONS if one == said), REASONS[1])
         then = AFTER["configuration_change"][self.spec.restart.policy]
-        if main.shut_down(reason, then, _OWN_DRAIN_S) and main.drain is not None:
-            main.drain.counts = True
-            self.quiet = True
+        if keeper.shut_down(reason, then, _OWN_DRAIN_S) and keeper.drain is not None:
+            keeper.drain.counts = True
+            # The process of one session is not the server.
+            self.quiet = self.quiet or keeper is self._keepers()[0]
 
     async def watch_idleness(self, idle_s: float, wanted: Callable[[], Sequence[str]]) -> None:
         """Shut the server down whenever no call was made of it for so long, nobody wants to hear of its resources, and nobody has

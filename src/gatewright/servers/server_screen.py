@@ -20,7 +20,7 @@ from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outco
 from gatewright.chunk_way import ChunkWay, chunk_way
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named, without
-from gatewright.mcp.protocol.eras import TooMuchAsked, is_interim, wanted_in
+from gatewright.mcp.protocol.input_required import TooMuchAsked, is_interim, wanted_in
 from gatewright.mcp.protocol.read_members import members_of, with_members
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import OF_THE_SERVER
@@ -39,7 +39,7 @@ from gatewright.servers.elicitation import COMPLETE, ELICIT, informed, screened
 from gatewright.servers.gateway_url_check import cannot
 from gatewright.servers.request_state import STATE, bound, returned
 from gatewright.servers.reserved_meta import MARKS, is_ours, is_suspect
-from gatewright.servers.status import Told
+from gatewright.servers.server_callbacks import Told
 from gatewright.servers.task_owners import Owner, owner_of
 from gatewright.servers.task_screening import METHODS as OF_TASKS
 from gatewright.servers.task_screening import Said, judged, too_many, unrelated
@@ -70,8 +70,10 @@ _LOGGER_MOST = 128
 class Screen:
     """Of one server."""
 
-    def __init__(self, server: str, told: Told) -> None:
+    def __init__(self, server: str, told: Told, origin: str = "") -> None:
+        """`origin` is what stands behind the server's id (`origin_of`): states go back to that alone."""
         self._server = server
+        self._whose = f"{server}@{origin}" if origin else server
         self._told = told
         self._mgp = False
         """Whether it negotiated MGP, whose words it may then use."""
@@ -93,7 +95,7 @@ class Screen:
         hello = link.hello
         self._mgp = hello is not None and hello.mgp is not None
         between = _Between(self, call, back)
-        theirs = params if STATE not in params else returned(self._server, method, params)
+        theirs = params if STATE not in params else returned(self._whose, method, params)
         if not isinstance(theirs, dict):
             return theirs
         found = await link.request(method, theirs, call=call, back=between, deadline=deadline)
@@ -180,7 +182,7 @@ class Screen:
         if asked:
             members["inputRequests"] = asked
         # Also without a state: the answers have to come back to this server (`request_state`).
-        members[STATE] = bound(self._server, state if STATE in members else None)
+        members[STATE] = bound(self._whose, state if STATE in members else None)
         members["resultType"] = "input_required"
         _plain(members, RESULT)
         self._meta(members)

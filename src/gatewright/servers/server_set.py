@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 import msgspec
@@ -14,6 +15,7 @@ from gatewright.servers.server import Server
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.states import State
 from gatewright.servers.status import Status
+from gatewright.transport.isolation.rules import Isolation
 
 __all__ = ["ServerSet", "Staged", "reconnects"]
 
@@ -55,7 +57,23 @@ def _felt(spec: ServerSpec, name: str) -> object:
     if name == "limits":
         # The patience goes with the time limit of calls (`spec_of`), and is not worth a server's state: the next connection has it.
         return msgspec.structs.replace(spec.limits, patience_s=_ANY_PATIENCE_S)
+    if name == "isolation" and spec.isolation is not None:
+        return _felt_rules(spec.isolation)
     return getattr(spec, name)
+
+
+def _felt_rules(rules: Isolation) -> Isolation:
+    """Without what a child that runs cannot feel: what others may write decides at its start alone, and where it writes nothing, nothing
+    has to be kept, and no file is hidden that is not there. The next start has all of it."""
+    rules = msgspec.structs.replace(rules, changed_by_others=())
+    if rules.write:
+        return rules
+    home = f"{rules.state}/isolated/"
+    return msgspec.structs.replace(
+        rules,
+        kept=tuple(one for one in rules.kept if one.startswith(home)),
+        hidden=tuple(one for one in rules.hidden if one.startswith(home) or os.path.lexists(one)),
+    )
 
 
 class Staged(msgspec.Struct, frozen=True):

@@ -22,11 +22,19 @@ from gatewright.mcp.wire.json_bounds import Limits as JsonLimits
 from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import authorizer_for
 from gatewright.servers.catalogue import Sight
+from gatewright.servers.gateway_files import (
+    changed_by_servers,
+    hidden_folders_of,
+    hidden_of,
+    kept_of,
+    own_code,
+)
 from gatewright.servers.login_store import Logins
+from gatewright.servers.mgp_extensions import EXTENSIONS
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.servers.stopped_servers import word_of
 from gatewright.servers.supervisor import Audited, Supervisor
-from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
+from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.servers.view import Profile
 from gatewright.transport.base import FROM_SERVERS, Limits
 from gatewright.transport.isolation.rules import Isolation
@@ -151,7 +159,7 @@ def spec_of(
 
 
 def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
-    """What a child is kept to. The configuration and the state of the gateway are nobody's to see, whatever is."""
+    """What a child is kept to. The configuration and the state of the gateway are nobody's to see, whatever is shown."""
     wanted = server.confinement
     if wanted.level == "none":
         return None
@@ -161,7 +169,10 @@ def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
         read=tuple(map(str, wanted.read)),
         write=tuple(map(str, wanted.write)),
         scripts=_scripts_of_agents(settings) if server.private else None,
-        hidden=tuple(str(one.absolute()) for one in (settings.storage.path, *settings.files)),
+        hidden=hidden_of(settings),
+        hidden_folders=hidden_folders_of(settings),
+        kept=(*kept_of(settings), *own_code()),
+        changed_by_others=changed_by_servers(settings),
         state=str(settings.storage.path),
         network=wanted.network,
         memory_bytes=wanted.memory_bytes,

@@ -1,4 +1,4 @@
-"""Redacts, logs and keeps the stderr lines of a server's processes, and the last ones of the main process that failed.
+"""`StandardError`: redacts, logs and keeps a server's stderr lines, its predecessor's too; last lines of the main process that failed.
 
 A server has many processes over time (restarts, a second life after a question it did not know) and at once (a connection for
 each session). Its log has the lines of all. An error that says why the server is down names the *last words*: those of the very

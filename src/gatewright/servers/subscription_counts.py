@@ -1,4 +1,4 @@
-"""`WishCounts`: limit on each caller's resource subscriptions at one server, counted by session and `listen` request; survives reloads.
+"""`WishCounts`: refuses resource subscriptions beyond a caller's 1,000 at one server, nameless callers share 10,000; survives reloads.
 
 Callers without a name are told apart by their sessions, which share one room: the more of them there are the less has each, and
 whoever has most is the first to get no more.

@@ -27,16 +27,18 @@ from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
 from gatewright.servers.retiring import Retiring
 from gatewright.servers.server import Server
+from gatewright.servers.server_callbacks import Told
 from gatewright.servers.server_catalogue import Built
 from gatewright.servers.server_life import LIFECYCLE
 from gatewright.servers.server_set import ServerSet, Staged, reconnects
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.states import Change, State
-from gatewright.servers.status import Status, Told
+from gatewright.servers.status import Status
 from gatewright.servers.supervisor_dependencies import NOTHING, ServerSide
 from gatewright.servers.task_methods import STATUS, ServerTasks
 from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_subject import sees
+from gatewright.servers.turns import came_up
 from gatewright.servers.view import Profile
 from gatewright.servers.visibility import Visibility
 
@@ -86,7 +88,8 @@ class Supervisor:
         self.fleet = ServerSet({spec.id: spec for spec in specs}, servers, self._local, catalogue)
         self._startup_wait_s = startup_wait_s
         self._startup: asyncio.Task[None] | None = None
-        self._staged: list[Server] = []
+        self.staged: list[Server] = []
+        """What is started for a configuration that does not serve yet."""
         self.retiring = Retiring()
         self._closed = False
         for one in side.local:
@@ -162,7 +165,7 @@ class Supervisor:
         self._closed = True
         if self._startup is not None:
             self._startup.cancel()
-        every = {*self._servers.values(), *self._staged, *self.retiring}
+        every = {*self._servers.values(), *self.staged, *self.retiring}
         closing = (server.close(grace_s) for server in every)
         await asyncio.gather(*closing, self.retiring.hurried())
 
@@ -175,33 +178,32 @@ class Supervisor:
         *,
         patience_s: float,
         anew: Collection[str] = (),
+        wanted: asyncio.Event | None = None,
     ) -> Staged:
         """Start what another configuration needs and what does not run yet, or is to run `anew`, beside
-        what runs, and wait until it is connected or has failed, for at most `patience_s`. Follow up
-        with `fleet_of` and `switch`, or `discard`."""
+        what runs, and wait until it is connected or has failed, for at most `patience_s`; once somebody else
+        has `wanted` to go on, no longer than is fair (`turns`). Follow up with `fleet_of` and `switch`, or `discard`."""
         if self._closed:
             raise RuntimeError("the gateway stops: no server is started any more")
         servers: dict[str, Server] = {}
         for spec in specs:
             known = self._servers.get(spec.id)
-            if known is None or spec.id in anew or reconnects(known.spec, spec):
+            new = known is None or known.ended or spec.id in anew
+            if known is None or new or reconnects(known.spec, spec):
                 known = self._made(spec, authorizers.get(spec.id))
-                self._staged.append(known)
+                self.staged.append(known)
             servers[spec.id] = known
-        staged = Staged({spec.id: spec for spec in specs}, servers, tuple(self._staged))
+        staged = Staged({spec.id: spec for spec in specs}, servers, tuple(self.staged))
         for server in staged.fresh:
             server.start()
-        if staged.fresh:
-            settling = asyncio.gather(*(server.settled() for server in staged.fresh))
-            # `wait` does not cancel: who is slow is connected later, and serves all the same.
-            await asyncio.wait([settling], timeout=patience_s)
-            settling.cancel()
+        await came_up(staged.fresh, patience_s, wanted)
         return staged
 
-    async def discard(self, grace_s: float = 5.0) -> None:
-        """Stop what was staged: it is not wanted after all."""
-        staged, self._staged = self._staged, []
-        await asyncio.gather(*(server.close(grace_s) for server in staged))
+    def discard(self) -> None:
+        """Stop what was staged: it is not wanted after all. Nobody waits for it, as how long a process takes is its own to decide."""
+        staged, self.staged = self.staged, []
+        for server in staged:
+            self.retiring.add(server, (), 0.0, "it was not wanted after all", tasks=False)
 
     def fleet_of(self, staged: Staged, profiles: Mapping[str, Profile], sight: Sight) -> ServerSet:
         """The fleet of the other configuration. Changes nothing yet."""
@@ -223,7 +225,7 @@ class Supervisor:
         which the gates may hold one up before it is sent."""
         before, self.fleet = self.fleet, fleet
         self.info = self.info if info is None else info
-        self._staged = []
+        self.staged = []
         for name, server in fleet.servers.items():
             former = before.servers.get(name)
             if former is server:

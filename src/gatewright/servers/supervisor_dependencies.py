@@ -1,27 +1,23 @@
-"""`ServerSide`: what the gateway gives its `Supervisor`: local servers, tool and permission checks, redaction, task storage."""
+"""`ServerSide`: what the gateway gives its `Supervisor`: local servers, own tools, tool and permission checks, redaction, task storage."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
-from gatewright.call import KERNEL, Tool
+from gatewright.call import Tool
 from gatewright.servers.gateway_url_check import Ours
-from gatewright.servers.local import LocalServer, Tools
+from gatewright.servers.local import LocalServer
+from gatewright.servers.mgp_extensions import EXTENSIONS
 from gatewright.servers.notifications import Clean, as_said
 from gatewright.servers.permission_admission import Permits
 from gatewright.servers.reserved_names import Reserved
-from gatewright.servers.spec import ServerSpec
+from gatewright.servers.server_callbacks import no_look
 from gatewright.servers.states import Change
-from gatewright.servers.status import no_look
 from gatewright.servers.task_owners import NOWHERE, Keep
 
-__all__ = ["EXTENSIONS", "NOTHING", "ServerSide", "with_own_tools"]
-
-EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
-"""What of MGP the spine offers, to clients and servers alike; features add theirs (`Feature.extensions`)."""
+__all__ = ["NOTHING", "ServerSide"]
 
 
 class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,16 +53,3 @@ class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOTHING = ServerSide()
-
-
-def with_own_tools(side: ServerSide, tools: Tools) -> ServerSide:
-    """With more tools of the gateway itself, beside those that it has there already."""
-    own = {
-        name: one
-        for server in side.local
-        if server.id == KERNEL
-        for name, one in server.given.items()
-    }
-    others = [server for server in side.local if server.id != KERNEL]
-    kernel = LocalServer(ServerSpec(id=KERNEL, local=True), {**own, **tools})
-    return replace(side, local=[*others, kernel])

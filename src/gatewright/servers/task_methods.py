@@ -27,7 +27,7 @@ from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.client_notices import connection_of
 from gatewright.servers.draining import leaving
 from gatewright.servers.server import Server
-from gatewright.servers.task_names import connection_name
+from gatewright.servers.task_names import connection_name, parts_of
 from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_screening import unrelated, without_details
 from gatewright.servers.task_store import ServerTask
@@ -44,8 +44,6 @@ STATUS = TASK_STATUS
 _ASKED_FOR = frozenset({task_ids.WORDS, *task_ids.DETAILS})
 """What is told of how a task stands to whoever asks for it, and not unasked."""
 
-_MADE = (b'"task', b"\\u")
-"""One of these stands in whatever says that a task was made; names may be spelled with escapes."""
 _PAGES = 64
 _GONE = Failure("invalid_params", "there is no such task")
 
@@ -132,7 +130,7 @@ class ServerTasks:
         return now
 
     def _there(self, owner: Server, made: ServerTask) -> bool:
-        session = made.connection.partition("#")[0] or None
+        session, _ = parts_of(made.connection)
         return connection_of(owner, session, self.made.process) == made.connection
 
     async def _put(
@@ -146,9 +144,9 @@ class ServerTasks:
     ) -> Outcome:
         if not self._there(owner, made):
             return _GONE
-        session, ends, _ = made.connection.partition("#")
+        session, ends = parts_of(made.connection)
         # What ends with its connection is nobody's on the next, where others may have a task of the same name.
-        keeper = owner.reconnector_of(session or None)
+        keeper = owner.reconnector_of(session)
         drains = leaving(keeper.drain)
         route = Route(drains or keeper.link, leaving=drains is not None) if ends else None
         if session:

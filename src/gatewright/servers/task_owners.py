@@ -2,7 +2,8 @@
 
 To a server all callers are one client, so the gateway has to know whose a task is: an id is a handle and no credential (MCP
 2025-11-25, tasks: whoever receives requests of several requestors must bind tasks to them). A task belongs to the caller for
-whom it was made, at the endpoint and in the profile where it was made. Where callers have no name, it belongs to the session,
+whom it was made, at the endpoint and in the profile where it was made; another key of that caller with other limits has none of it
+(`mcp.server.shown_rights`). Where callers have no name, it belongs to the session,
 and without one whoever knows its id has it: that id is the gateway's own, long and random, so that no server's numbering locks
 out another's or tells anybody anything.
 
@@ -19,6 +20,7 @@ from typing import Protocol
 import msgspec
 
 from gatewright.call import Call, Caller
+from gatewright.mcp.server.shown_rights import has_all_of
 from gatewright.servers.task_store import ServerTask
 from gatewright.servers.top_counts import TopCounter
 
@@ -31,6 +33,7 @@ __all__ = [
     "Keep",
     "MadeTasks",
     "Owner",
+    "has",
     "is_nameless",
     "owner_of",
     "place_of",
@@ -134,6 +137,7 @@ class MadeTasks:
                 owner_of(call),
                 "" if call.tool is None else call.tool.target.name,
                 self._clock() + lasts,
+                ServerTask.rights_of(call.caller),
             )
             # On disk before its caller hears of it (0041): after a restart nobody else may be told of it.
             await self._keep.add(made)
@@ -149,7 +153,7 @@ class MadeTasks:
     def named(self, call: Call, name: object) -> ServerTask | None:
         """The task that its caller calls by a name."""
         made = self._made.get(name) if isinstance(name, str) else None
-        if made is None or made.owner != owner_of(call) or made.ends <= self._clock():
+        if made is None or not has(call, made) or made.ends <= self._clock():
             return None
         return made
 
@@ -158,9 +162,8 @@ class MadeTasks:
         owner, now = owner_of(call), self._clock()
         if is_nameless(call):
             return []
-        return [
-            one for name in self._of_owner.get(owner, ()) if (one := self._made[name]).ends > now
-        ]
+        every = (self._made[name] for name in self._of_owner.get(owner, ()))
+        return [one for one in every if one.ends > now and has_all_of(call.caller, one.maker)]
 
     def heard(self, server: str, connection: str, task: object) -> ServerTask | None:
         """The task that a server speaks of, where it is known yet."""
@@ -181,7 +184,7 @@ class MadeTasks:
     async def _same(self, known: ServerTask, call: Call, told_on: int) -> ServerTask | None:
         """What a task is to a caller that is told its name, which is known. Callers without a name are not told apart: what one
         has, another is not given."""
-        if known.owner == owner_of(call) and not is_nameless(call):
+        if has(call, known) and not is_nameless(call):
             self._told_on[known.id] = told_on
             return known
         anew = not told_on or self._told_on.get(known.id) != told_on
@@ -229,6 +232,11 @@ class MadeTasks:
         del mine[name]
         if not mine:
             del self._of_owner[made.owner]
+
+
+def has(call: Call, made: ServerTask) -> bool:
+    """Whether a task is of whoever makes a call."""
+    return made.owner == owner_of(call) and has_all_of(call.caller, made.maker)
 
 
 def owner_of(call: Call) -> Owner:

@@ -1,4 +1,4 @@
-"""Screens servers' MCP task states (questions, errors, results); drops questions the client cannot answer; takes related-task ids out.
+"""Screens servers' MCP task states: questions (limit; those the client can answer), errors, results; drops related-task ids, task details.
 
 How a task stands is told with everything that the call would have been answered with, and while it runs with questions
 (MCP 2026-07-28, tasks). What a result, an error or a question must not hold, it must not hold there.
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, CannotAsk, Failure
 from gatewright.mcp.protocol import task_ids
-from gatewright.mcp.protocol.eras import QUESTIONS
+from gatewright.mcp.protocol.input_required import QUESTIONS
 from gatewright.mcp.protocol.task_ids import DETAILS, RELATED
 from gatewright.mcp.protocol.tasks import wanted
 from gatewright.mcp.wire import jsonrpc

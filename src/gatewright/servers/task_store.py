@@ -11,13 +11,25 @@ from typing import Any
 
 import msgspec
 
-from gatewright.call import Target
+from gatewright.call import Caller, Target, UserContext
 from gatewright.storage.state import StateDatabase
-from gatewright.transport.turns import Turns
+from gatewright.transport.thread_turns import ThreadTurns
 
 __all__ = ["ServerTask", "ServerTaskStore"]
 
-_COLUMNS = "id, server, connection, task, kind, caller, session, tool, ends"
+_COLUMNS = "id, server, connection, task, kind, caller, session, tool, ends, rights"
+
+
+class _Rights(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Of the caller for whom a task was made: its key, whether that is a token, and its limits. All of them at their defaults where nobody knows:
+    of tasks of an earlier version, which whoever has no limits may have."""
+
+    key: str | None = None
+    token: bool = False
+    user: tuple[UserContext, ...] = ()
+
+
+_NOTHING_SAID = _Rights()
 
 
 class ServerTask(msgspec.Struct, frozen=True):
@@ -33,6 +45,19 @@ class ServerTask(msgspec.Struct, frozen=True):
     """The tool whose call it is; empty where it is of nothing that is called a tool."""
     ends: float
     """Unix seconds: until when it is known."""
+    rights: _Rights = _NOTHING_SAID
+
+    @staticmethod
+    def rights_of(caller: Caller) -> _Rights:
+        """What is remembered of who a task is made for, besides the name."""
+        return _Rights(caller.key_id, caller.token, caller.user)
+
+    @property
+    def maker(self) -> Caller:
+        """The caller for whom it was made, as it was then."""
+        kind, id, _ = self.owner
+        said = self.rights
+        return Caller(id, kind, said.key, said.token, said.user)  # type: ignore[arg-type]
 
     @property
     def of(self) -> Target:
@@ -52,7 +77,7 @@ class ServerTaskStore:
     def __init__(self, state: StateDatabase, *, clock: Callable[[], float]) -> None:
         self._rows = state.section("tasks", "the tasks of servers")
         self._clock = clock
-        self._turns = Turns()
+        self._turns = ThreadTurns()
         """Threads share the one connection."""
 
     def all(self) -> list[ServerTask]:
@@ -82,10 +107,11 @@ class ServerTaskStore:
     def _add(self, row: ServerTask) -> None:
         with self._rows.changing():
             self._rows.execute(
-                f"INSERT INTO server_tasks ({_COLUMNS}, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+                f"INSERT INTO server_tasks ({_COLUMNS}, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
                 (
                     *(row.id, row.server, row.connection, row.task),
-                    *(*row.owner, row.tool, row.ends, self._rows.step()),
+                    *(*row.owner, row.tool, row.ends),
+                    *(msgspec.json.encode(row.rights).decode(), self._rows.step()),
                 ),
             )
 
@@ -96,5 +122,7 @@ class ServerTaskStore:
 
 
 def _read(row: tuple[Any, ...]) -> ServerTask:
-    id, server, connection, task, kind, caller, session, tool, ends = row
-    return ServerTask(id, server, connection, task, (kind, caller, session), tool, ends)
+    id, server, connection, task, kind, caller, session, tool, ends, said = row
+    rights = _NOTHING_SAID if said is None else msgspec.json.decode(said, type=_Rights)
+    owner = kind, caller, session
+    return ServerTask(id, server, connection, task, owner, tool, ends, rights)

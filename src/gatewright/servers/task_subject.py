@@ -9,12 +9,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from gatewright.call import Call, Caller, Target, Tool
+from gatewright.mcp.server.shown_rights import has_all_of
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_screening import METHODS
 from gatewright.servers.task_store import ServerTask
 
-__all__ = ["FOLLOWED", "completed", "led", "member_of", "sees", "tool_of"]
+__all__ = ["FOLLOWED", "away", "completed", "led", "member_of", "sees", "tool_of"]
 
 FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
@@ -66,6 +67,23 @@ def completed(call: Call, catalogue: Catalogue) -> Target | None:
     return target
 
 
+def away(call: Call, catalogue: Catalogue) -> str | None:
+    """The server that is not there and that a completion or the word of a resource is of, or may turn out to be of."""
+    ref = call.params.get("ref") if call.method == "completion/complete" else call.params
+    if not isinstance(ref, dict):
+        return None
+    of_prompt = ref.get("type") == "ref/prompt"
+    name = ref.get("name" if of_prompt else "uri")
+    if not isinstance(name, str):
+        return None
+    if not of_prompt:
+        return catalogue.away(call.profile, name, call.caller)
+    found = catalogue.prompt(call.profile, name, there=False)
+    if found is None or catalogue.prompt(call.profile, name) is not None:
+        return None
+    return found.server if found.server in catalogue.servers(call.profile, call.caller) else None
+
+
 def tool_of(catalogue: Catalogue, profile: str, task: ServerTask) -> Tool | None:
     """The tool whose call a task is, as it is offered now."""
     if not task.tool or not catalogue.knows(profile):
@@ -74,8 +92,10 @@ def tool_of(catalogue: Catalogue, profile: str, task: ServerTask) -> Tool | None
 
 
 def sees(catalogue: Catalogue, caller: Caller, profile: str, task: ServerTask) -> bool:
-    """Whether somebody may know of a task of its own: whoever may use the tool, or, where that is not offered any more, the
-    server."""
+    """Whether somebody may know of a task of its own: who has the limits with which it was asked for, and may use the tool, or, where that is not
+    offered any more, the server."""
+    if not has_all_of(caller, task.maker):
+        return False
     tool = tool_of(catalogue, profile, task)
     if tool is not None:
         return catalogue.sight.tool(caller, tool)

@@ -47,6 +47,8 @@ class Claims:
                 self._lists[alike(entry.target.name)].add(entry.target.server)
             for entry, template in shelf.templates:
                 yield
+                # Its own text, too, by which completions ask for it: many a template does not fit that.
+                self._lists[alike(entry.target.name)].add(entry.target.server)
                 text = begins(template.text)
                 same, head = text == template.text, _head(text)
                 kept = template if same else Template(text)

@@ -103,9 +103,10 @@ def view_of(
     shelves: Mapping[str, ServerCatalogue],
     away: Mapping[str, ServerSpec] | None = None,
     absent: Mapping[str, Collection[str]] | None = None,
+    heard: Mapping[str, ServerCatalogue] | None = None,
 ) -> Generator[None, None, View]:
     """The view of a profile, made step by step (`slices`) of what is on the shelves now. See `View` for the rest."""
-    return View(profile, specs, shelves, away, absent)._placed()
+    return View(profile, specs, shelves, away, absent, heard)._placed()
 
 
 class View:
@@ -118,9 +119,11 @@ class View:
         shelves: Mapping[str, ServerCatalogue],
         away: Mapping[str, ServerSpec] | None = None,
         absent: Mapping[str, Collection[str]] | None = None,
+        heard: Mapping[str, ServerCatalogue] | None = None,
     ) -> None:
         """`away` are servers that are switched off. `absent` are names of tools, by server, that are not on a shelf now and
-        whose owner may be back: nobody else is given what they are called."""
+        whose owner may be back: nobody else is given what they are called. `heard` is what servers listed last, there or not,
+        by which prompts and URIs are whose they are (`last_heard`); None: what is on the shelves."""
         gone = [one for one in away or () if not profile.servers or one in profile.servers]
         # No server has an empty id: of a profile that is not there any more nothing is seen.
         shown = profile.servers if "" in profile.servers else (*profile.servers, KERNEL)
@@ -145,9 +148,13 @@ class View:
         """What tools that are not there now are called: away, switched off, or left out."""
         self._shelved = [shelves[one] for one in wanted if one in shelves]
         self._private = frozenset(one for one in wanted if known[one].private)
+        heard = shelves if heard is None else heard
+        self._heard = [heard[one] for one in (*wanted, *gone) if one in heard]
         self._claiming = [
-            shelves[one] for one in wanted if one in shelves and not known[one].private
+            heard[one] for one in (*wanted, *gone) if one in heard and not known[one].private
         ]
+        self.several: bool = len(self.servers) + sum(one in heard for one in gone) > 1
+        """Whether a URI alone does not say whose it is."""
         self._absent = [
             Target(one, name) for one in (*wanted, *gone) for name in (absent or {}).get(one, ())
         ]
@@ -156,6 +163,7 @@ class View:
     def _placed(self) -> Generator[None, None, View]:
         shelved = self._shelved
         yield from self._place_tools(shelved, self._profile)
+        self._prompts_here = frozenset(one.target for shelf in shelved for one in shelf.prompts)
         self._prompts = yield from self._place_prompts(shelved)
         self._claims = Claims()
         yield from self._claims.count(self._claiming)
@@ -168,13 +176,14 @@ class View:
         """What one list holds, whoever may see it."""
         return self._items[method]
 
-    def prompt(self, name: str) -> Target | None:
-        """A prompt by any of its names."""
-        return self._prompts.find(name)
+    def prompt(self, name: str, *, there: bool = True) -> Target | None:
+        """A prompt by any of its names; where it need not be `there`, also one that its server listed when that was there."""
+        found = self._prompts.find(name)
+        return None if there and found not in self._prompts_here else found
 
     def owners(self, uri: str) -> list[Target]:
         """Whose resource this may be, and its own URI there: whose wrapped URI it is, else everybody who lists it or has
-        a template that fits. Where those are several, nobody's word counts for more than another's: neither that of who
+        a template that fits, or did when it was there last. Where those are several, nobody's word counts for more than another's: neither that of who
         lists it, nor that of the closer template, because anybody can say either."""
         listed = self._uris.find(uri)
         if listed is not None:
@@ -236,7 +245,9 @@ class View:
 
     def _place_prompts(self, shelved: list[ServerCatalogue]) -> Naming:
         prompts = {entry.target: entry for shelf in shelved for entry in shelf.prompts}
-        names = yield from expose_names(prompts, prefixes=self._prefixes, bare=self._bare)
+        away = (entry.target for shelf in self._heard for entry in shelf.prompts)
+        every = dict.fromkeys((*prompts, *away))
+        names = yield from expose_names(every, prefixes=self._prefixes, bare=self._bare)
         for target, entry in prompts.items():
             yield
             item = self._item(target, entry.definition, {"name": names.exposed[target]})

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.storage.state import Section
-from gatewright.storage.try_write import changed_aside
+from gatewright.storage.try_write import Statements, changed_aside
 
-__all__ = ["AT_ONCE", "Changes", "drop"]
+__all__ = ["AT_ONCE", "Changes", "drop", "dropping"]
 
 AT_ONCE = 1000
 
@@ -67,11 +67,13 @@ class Changes:
 
 def drop(folder: Path, told: Mapping[str, Sequence[int]]) -> bool:
     """Take the rows of a folder's state out whose records are on the disk, by table. False where that has to be tried again."""
-    return changed_aside(
-        folder,
-        (
-            (f"DELETE FROM {table} WHERE number = ?", (number,))  # noqa: S608 - a constant
-            for table, numbers in told.items()
-            for number in numbers
-        ),
-    )
+    return changed_aside(folder, dropping(told))
+
+
+def dropping(told: Mapping[str, Sequence[int]]) -> Statements:
+    """The statements that take them out."""
+    return [
+        (f"DELETE FROM {table} WHERE number = ?", (number,))  # noqa: S608 - a constant
+        for table, numbers in told.items()
+        for number in numbers
+    ]

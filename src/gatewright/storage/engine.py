@@ -1,4 +1,4 @@
-"""Interface of a database engine for the state database: connection, transactions, schema changes, change detection.
+"""Database engine interfaces for state: `Driver` opens one in a folder; `Engine`: statements, transactions, migrations, change detection.
 
 SQL that stores write is what engines have in common: `?` for values, `INSERT … ON CONFLICT`, `RETURNING`, no types of one engine. Tables
 are described (`storage.schema`) and spelled by the engine. `tests/storage/test_engine.py` holds every engine against this page.

@@ -1,4 +1,4 @@
-"""Exceptions of stores: unusable, busy, too new, damaged. Every message says what the operator can do."""
+"""Exceptions of stores: `StoreError` (unusable) and its kinds busy, too new, damaged. Classes alone; who raises them words the message."""
 
 from __future__ import annotations
 

@@ -69,6 +69,7 @@ _BEFORE = {
     ("approval_votes", "scope", 4): "NULL",
     ("approval_votes", "ends", 4): "NULL",
     ("approvals", "edited", 3): "''",
+    ("server_tasks", "rights", 2): "NULL",
 }
 """What stands for a column in a file of a form below this one."""
 _ASIDE = ".former"

@@ -1,4 +1,4 @@
-"""Lock file of the state folder: one gateway, or one migration, at a time; it also notes that an audit trail exists.
+"""Lock file of the state folder: one gateway, or one migration, at a time; notes that an audit trail exists.
 
 The lock belongs to the open file, so the operating system gives it back when the process dies.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gatewright.storage.errors import StoreBusyError, StoreError
 
-__all__ = ["FolderLock", "has_recorded", "pid_namespace", "without_gateway"]
+__all__ = ["FolderLock", "has_recorded", "without_gateway"]
 
 log = logging.getLogger("gatewright.storage")
 
@@ -89,15 +89,6 @@ class FolderLock:
         except OSError as problem:
             raise StoreError(f"the state folder cannot be written to: {problem}") from problem
         self.recorded = recorded
-
-
-def pid_namespace() -> str:
-    """What the process ids of this machine or container belong to; empty where the system does not say. Ids of another one say
-    nothing about what runs."""
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
 
 
 def has_recorded(folder: Path) -> bool:

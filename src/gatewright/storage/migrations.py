@@ -1,4 +1,4 @@
-"""All schema migrations of the state database, in order, for every feature's tables; and the upsert statement of a table.
+"""All schema migrations of the state database, in order, for all features; names of its sections and which are anchored; upsert statement.
 
 The form of a database is how many of them it has had. Nothing in this list is ever changed: what is needed later is a migration more.
 """
@@ -264,6 +264,10 @@ _HELD = Migration(
     "definitions that are held back are found without looking at all others",
     (Index("pins_standing", "pins", ("standing", "by")),),
 )
+_TASK_RIGHTS = Migration(
+    "with what limits the task of a server was asked for",
+    (Column("server_tasks", "rights", "text?"),),
+)
 MIGRATIONS: tuple[Migration, ...] = (
     _BASE,
     _KEYS,
@@ -276,6 +280,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _SERVERS,
     _VOTES,
     _HELD,
+    _TASK_RIGHTS,
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from gatewright.storage.migrations import MIGRATIONS, SECTIONS
 from gatewright.storage.sqlite import SQLITE
 from gatewright.storage.state import Head, StateDatabase
 
-__all__ = ["Check", "StateView", "beside", "is_current", "open_state", "view_state"]
+__all__ = ["Check", "StateView", "beside", "is_current", "open_state", "view_of", "view_state"]
 
 
 class StateView:
@@ -78,16 +78,15 @@ def open_state(
     `check` is asked about what is found before anything of it is made or changed, `current` where nothing has to be. Raises `StoreError`: among them
     `StoreBusyError` where a gateway runs on a folder of another form, `StoreTooNewError`; `OSError` where there can be no folder.
     """
-    is_made = is_current(folder, driver)
-    if not is_made:
+    if not is_current(folder, driver):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Against a gateway, and against a second command that migrates.
         with without_gateway(folder, _why(folder, driver)):
-            _bring_up(folder, check, driver)
+            return _state(_brought_up(folder, check, driver))
     state = _state(_opened(folder, driver.open, driver))
     try:
-        if is_made and current is not None:
-            current(StateView(state, _names(driver)))
+        if current is not None:
+            current(view_of(state, driver))
     except BaseException:
         state.close()
         raise
@@ -110,18 +109,25 @@ def view_state(folder: Path, driver: Driver = SQLITE) -> StateView:
     Raises `StoreError` for a state of a form that cannot be read.
     """
     try:
-        form = _form(folder, driver)
+        form, engine = _found(folder, driver)
     except StoreTooNewError:
         raise
     except StoreError as problem:
         return StateView(None, {}, {"": str(problem)})
-    if form == len(MIGRATIONS):
-        return StateView(_state(_opened(folder, driver.look, driver)), _names(driver))
+    if engine is not None and form == len(MIGRATIONS):
+        return view_of(_state(engine), driver)
+    if engine is not None:
+        engine.close()
     if form:
         raise StoreError(
             f"{folder / driver.file} is of an older form ({form}, now {len(MIGRATIONS)}): start the gateway once to update it"
         )
     return _in_memory(folder, driver)
+
+
+def view_of(state: StateDatabase, driver: Driver = SQLITE) -> StateView:
+    """The same of a state that is open already, and of the newest form."""
+    return StateView(state, _names(driver))
 
 
 def _why(folder: Path, driver: Driver) -> str:
@@ -166,21 +172,32 @@ def _in_memory(folder: Path, driver: Driver) -> StateView:
 
 def _form(folder: Path, driver: Driver) -> int:
     """How many migrations a folder's state has had; 0 where there is none, or a crash has left an empty one."""
+    form, engine = _found(folder, driver)
+    if engine is not None:
+        engine.close()
+    return form
+
+
+def _found(folder: Path, driver: Driver) -> tuple[int, Engine | None]:
+    """The same, and the state opened for reading; None where there is none."""
     try:
         if driver.place(folder) is None:
-            return 0
-        with closing(_opened(folder, driver.look, driver)) as engine:
+            return 0, None
+        with ExitStack() as stack:
+            engine = _opened(folder, driver.look, driver)
+            stack.callback(engine.close)
             form = engine.form()
+            if form <= len(MIGRATIONS):
+                stack.pop_all()
+                return form, engine
     except (StoreError, NotADirectoryError):  # below a file: a wrong path, and no damaged store
         raise
     except Exception as problem:
         raise _unusable(folder, driver, problem) from problem
-    if form > len(MIGRATIONS):
-        raise StoreTooNewError(
-            f"{folder / driver.file} was written by a newer Gatewright (form {form}, this one knows {len(MIGRATIONS)}): "
-            "update Gatewright, or give it another state folder"
-        )
-    return form
+    raise StoreTooNewError(
+        f"{folder / driver.file} was written by a newer Gatewright (form {form}, this one knows {len(MIGRATIONS)}): "
+        "update Gatewright, or give it another state folder"
+    )
 
 
 def _opened(folder: Path, opens: Callable[[Path], Engine], driver: Driver) -> Engine:
@@ -195,24 +212,27 @@ def _opened(folder: Path, opens: Callable[[Path], Engine], driver: Driver) -> En
 # -- bringing up
 
 
-def _bring_up(folder: Path, check: Check, driver: Driver) -> None:
-    """Nobody else does, and no gateway runs."""
-    with ExitStack() as stack:
+def _brought_up(folder: Path, check: Check, driver: Driver) -> Engine:
+    """Of the newest form, and open. Nobody else does that, and no gateway runs."""
+    with ExitStack() as kept:
         engine = _opened(folder, driver.open, driver)
-        stack.callback(engine.close)
-        files = [stack.enter_context(held(path, alone=True)) for path in former_files(folder)]
-        try:
-            with engine.transaction():
-                form = engine.form()
-                if form < len(MIGRATIONS):
-                    _upgrade(engine, files if form == 0 else (), check, driver)
-                if form:
-                    _compare(engine, files, folder / driver.file)
-        except engine.failure as problem:
-            raise _unusable(folder, driver, problem) from problem
-        # Behind the commit, with the files still held: a crash here is finished by whoever opens the folder next.
-        for one in files:
-            put_aside(one)
+        kept.callback(engine.close)
+        with ExitStack() as stack:
+            files = [stack.enter_context(held(path, alone=True)) for path in former_files(folder)]
+            try:
+                with engine.transaction():
+                    form = engine.form()
+                    if form < len(MIGRATIONS):
+                        _upgrade(engine, files if form == 0 else (), check, driver)
+                    if form:
+                        _compare(engine, files, folder / driver.file)
+            except engine.failure as problem:
+                raise _unusable(folder, driver, problem) from problem
+            # Behind the commit, with the files still held: a crash here is finished by whoever opens the folder next.
+            for one in files:
+                put_aside(one)
+        kept.pop_all()
+    return engine
 
 
 def _upgrade(engine: Engine, files: Sequence[Held], check: Check, driver: Driver) -> None:

@@ -1,4 +1,4 @@
-"""Engine-independent table, column and index definitions used by migrations.
+"""Types of a database migration, engine-independent: `Table`, `Column` and `Index` steps, `Migration`; lists a table's columns. No SQL.
 
 A column is one of four types: `text`, `integer` (64 bits), `real` (double precision) and `bytes`. A `?` behind the type allows NULL;
 `= 'text'` behind it is what rows have that were written before there was the column.

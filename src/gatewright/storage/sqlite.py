@@ -15,6 +15,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -327,6 +328,7 @@ def _prepared(made: StateFile) -> StateFile:
     return made
 
 
+@cache
 def _typed(said: str) -> str:
     kind, given, default = said.partition(" = ")
     null = "" if kind.endswith("?") else " NOT NULL"

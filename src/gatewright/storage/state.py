@@ -1,4 +1,4 @@
-"""`StateDatabase`: sections with step and version counters, transactions, and listeners called when another process changes a section.
+"""`StateDatabase` and its `Section`s: transactions, numbered changes, versions; listeners called when another process changes a section.
 
 Theory. A section belongs to one store. Its row in `sections` says which one it is (`mark`, a random number), how many steps it has
 taken (`steps`, which only grows and numbers the changes that wait for the audit trail), and its `version`, which every change

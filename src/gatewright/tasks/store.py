@@ -1,6 +1,7 @@
 """In-memory store of the gateway's own MCP tasks: owner, state, result; bounded in number and bytes, with expiry.
 
-A task belongs to the caller that made it, at the endpoint and in the profile where it did, and exists for nobody else. Where callers have no name, it belongs to the session in which it
+A task belongs to the caller that made it, at the endpoint and in the profile where it did, and exists for nobody else, nor for another key of that
+caller with other limits (`mcp.server.shown_rights`). Where callers have no name, it belongs to the session in which it
 was made; without one whoever knows its id has it, which is why that is long and random, and not listed.
 """
 
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Outcome
 from gatewright.mcp.protocol.tasks import PREFIX, Status, Task
+from gatewright.mcp.server.shown_rights import at_least, shown_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.task_owners import Owner, is_nameless, owner_of
 
@@ -90,15 +92,14 @@ class TaskBook:
         """The task of this id, where it is the caller's."""
         self._forget()
         entry = self._entries.get(id) if isinstance(id, str) else None
-        return entry if entry is not None and entry.owner == owner_of(call) else None
+        return entry if entry is not None and _is_of(call, entry) else None
 
     def all_of(self, call: Call) -> list[Entry]:
         """Every task of the caller, oldest first. None is listed of a caller without name and session."""
         self._forget()
-        owner = owner_of(call)
         if is_nameless(call):
             return []
-        return [one for one in self._entries.values() if one.owner == owner]
+        return [one for one in self._entries.values() if _is_of(call, one)]
 
     def waiting(self, approval: str) -> int:
         """How many tasks wait for this request."""
@@ -165,3 +166,8 @@ class TaskBook:
         ]
         for id in over:
             self._take(id)
+
+
+def _is_of(call: Call, entry: Entry) -> bool:
+    """Whether a task is of whoever makes a call."""
+    return entry.owner == owner_of(call) and at_least(shown_in(call), shown_in(entry.call))

@@ -39,7 +39,7 @@ from gatewright.command_text import to_type
 from gatewright.kernel import Further
 from gatewright.limits.polls import Polls
 from gatewright.mcp.protocol import outcomes, tasks
-from gatewright.mcp.protocol.recovery import given_up
+from gatewright.mcp.protocol.ended_calls import given_up
 from gatewright.mcp.server.endpoints import SPEAKING_MCP
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern

@@ -21,11 +21,11 @@ from prometheus_client.core import (
 )
 
 from gatewright.call import Caller, Tool
-from gatewright.mcp.server.http_reply import Send, send_json, send_plain
 from gatewright.mcp.server.http_request import HttpRequest
+from gatewright.mcp.server.http_responses import Send, send_json, send_plain
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.wire import jsonrpc
-from gatewright.transport.turns import Turns
+from gatewright.transport.thread_turns import ThreadTurns
 
 __all__ = ["NO_TOOL", "Collected", "Health", "Known", "Numbers", "Sight"]
 
@@ -73,7 +73,7 @@ class Health:
         self.routes = Routes(
             doors={"/metrics": self.metrics}, open={"/livez": self, "/readyz": self}
         )
-        self._writing = Turns()
+        self._writing = ThreadTurns()
 
     async def __call__(self, path: str, send: Send, caller: Caller | None = None) -> None:
         """`/livez` or `/readyz`. Without a caller nothing is named."""

@@ -127,10 +127,19 @@ class Watchdog:
             last = self._last
             missing = time.monotonic() - last - _TICK_S
             if missing >= self._threshold_s / 2 and self._seen[0] != last:
-                place = place_of(sys._current_frames().get(self._owner))
+                place = self._place()
                 # Else the loop went on meanwhile, and the stack is that of something else.
                 if self._last == last:
                     self._seen = last, place
+
+    def _place(self) -> str:
+        # The stack goes on while it is read, and CPython 3.11 was seen to give something else for the frame behind one. Nobody would be told
+        # of any further stall.
+        try:
+            return place_of(sys._current_frames().get(self._owner))
+        except Exception:
+            log.debug("the stack of the loop's thread could not be read", exc_info=True)
+            return ""
 
 
 def _opened() -> int:

@@ -1,4 +1,4 @@
-"""`Listener`: accepts TCP, Unix, TLS connections, few per loop turn, 2 handshakes at once; refuses beyond limits (`ArrivalRates`, by address).
+"""`Listener`: accepts a socket's TCP, Unix or TLS connections, few a turn; refuses beyond limits (`ArrivalRates`); waits when files run out.
 
 An accepted connection costs the loop some tenths of a millisecond, with TLS some milliseconds, and all of that before anybody is
 known. The event loop's own `create_server` takes all that wait, which can be two thousand in one step, and tells nobody where they come

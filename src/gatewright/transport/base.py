@@ -1,4 +1,4 @@
-"""`Pipe`, duplex channel of whole messages, and its `Receiver` (protocols); connection `Limits`; `Pace`: when one peer's loop turn is over.
+"""`Pipe`: duplex channel, pushes whole messages to its `Receiver` (protocols); `Closed`, `send_soon`; `Limits`; `Pace`: one peer's loop turn.
 
 Both directions are push, without a queue in between: a pipe calls its receiver on the event loop as soon as a
 message is whole, and `send` hands a message over without waiting. Waiting belongs to calls (they have deadlines),
@@ -154,8 +154,11 @@ class Pipe(Protocol):
 
 
 def send_soon(pipe: Pipe, message: bytes, most: int) -> bool:
-    """Hand over one message where no more than so many bytes wait with it; else False, and nothing was sent. Raises `Closed`."""
+    """Hand over one message where the pipe is open and no more than so many bytes wait with it; else False, and nothing was sent."""
     if pipe.waiting + len(message) >= most:
         return False
-    pipe.send(message)
+    try:
+        pipe.send(message)
+    except Closed:
+        return False
     return True

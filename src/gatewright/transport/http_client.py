@@ -24,13 +24,14 @@ from gatewright.transport.base import FROM_SERVERS, Limits, Pace
 from gatewright.transport.http_answer import Answer
 from gatewright.transport.http_dial import Trust
 from gatewright.transport.http_fault import Fault, FaultKind
-from gatewright.transport.http_pool import HttpPool
+from gatewright.transport.http_pool import MOST, HttpPool, Most
 from gatewright.transport.http_request import DELETE, LISTEN, POST, Kind, Target
 from gatewright.web.sse import EventTooLarge, SseEvent, SseParser
 
 __all__ = [
     "AnswerTooLarge",
     "BadAnswer",
+    "CannotDial",
     "CannotReach",
     "ConnectionBroken",
     "HttpUpstream",
@@ -69,6 +70,10 @@ class CannotReach(UpstreamError):  # noqa: N818
     """There is no connection to the server, so nothing was sent."""
 
 
+class CannotDial(CannotReach):
+    """There is none for want of something here, of a socket say, or of the address: that says nothing of the server."""
+
+
 class ConnectionBroken(UpstreamError):  # noqa: N818
     """The connection was lost before the answer was whole."""
 
@@ -78,7 +83,11 @@ class TimedOut(UpstreamError):  # noqa: N818
 
 
 class AnswerTooLarge(UpstreamError):  # noqa: N818
-    """The answer, or one event of it, is longer than the limit."""
+    """The answer, or one event of it, is longer than the limit. `begins` is how that event does, `past` the id by which it is not sent again,
+    empty where none is known; None where it is the answer as a whole."""
+
+    begins: bytes | None = None
+    past: str | None = None
 
 
 class BadAnswer(UpstreamError):  # noqa: N818
@@ -112,7 +121,8 @@ class Posted(msgspec.Struct, frozen=True):
 class HttpUpstream:
     """One URL and the connections to it. To be made on the running loop, and closed.
 
-    `tls` is True (verify with the system's certificates), a context, or False for no verification.
+    `tls` is True (verify with the system's certificates), a context, or False for no verification. At most `most()` requests are
+    under way at once.
     """
 
     def __init__(
@@ -123,12 +133,13 @@ class HttpUpstream:
         tls: Tls = True,
         keep_alive_s: float = KEEP_ALIVE_S,
         pool: HttpPool | None = None,
+        most: Most = lambda: MOST,
     ) -> None:
         self._target = Target(url)
         self.url = self._target.url
         self.origin = self._target.origin
         self._limits = limits
-        self._pool = pool or HttpPool(self._target, tls, keep_alive_s)
+        self._pool = pool or HttpPool(self._target, tls, keep_alive_s, most)
 
     def at(self, url: str) -> HttpUpstream:
         """The same server at another URL, over the same connections; only one of the two is to be closed."""
@@ -176,6 +187,11 @@ class HttpUpstream:
         """DELETE, which ends a session."""
         return await self._ask(DELETE, headers, _ignore, timeout=timeout)
 
+    @property
+    def reachable(self) -> bool:
+        """Whether any connection is open, and no others have been refused for long."""
+        return self._pool.reachable
+
     async def close(self) -> None:
         """Close all connections."""
         await self._pool.close()
@@ -207,7 +223,8 @@ class HttpUpstream:
                 # An answer that was read to its end leaves a connection to use again; any other is closed at once.
                 self._pool.give(caller)
         except Fault as fault:
-            raise _NAMED[fault.kind](str(fault), not_sent=fault.not_sent) from None
+            named = CannotDial if fault.here else _NAMED[fault.kind]
+            raise named(str(fault), not_sent=fault.not_sent) from None
 
     async def _read_until(
         self, until: float, answer: Answer, on_event: OnEvent, on_open: OnOpen | None
@@ -235,7 +252,9 @@ class HttpUpstream:
         try:
             await self._follow(answer, parser, on_event)
         except EventTooLarge as problem:
-            raise AnswerTooLarge(f"{self.origin}: {problem}") from None
+            large = AnswerTooLarge(f"{self.origin}: {problem}")
+            large.begins, large.past = problem.begins, problem.id
+            raise large from None
         except Fault:
             ended = "broken"
         return Posted(

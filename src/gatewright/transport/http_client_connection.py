@@ -22,7 +22,7 @@ import httptools
 from gatewright.transport.http_answer import Answer, Fields, Raw
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_slices import Sliced
-from gatewright.transport.websocket_intake import Turns
+from gatewright.transport.read_turns import ReadTurns
 
 __all__ = ["HEADER_BYTES", "HttpClientConnection", "KnownAnswers"]
 
@@ -84,7 +84,7 @@ class HttpClientConnection(Sliced):
     transport: asyncio.Transport | None = None
 
     def __init__(
-        self, where: str, lost: Callable[[HttpClientConnection], None], turns: Turns
+        self, where: str, lost: Callable[[HttpClientConnection], None], turns: ReadTurns
     ) -> None:
         super().__init__(turns)
         self.idle_since = 0.0

@@ -266,6 +266,7 @@ class HttpConnection(Sliced):
             if not self._deadline.awaited:
                 self._deadline.expect("idle", self._limits.keep_alive_s)
         elif not exchange.keep_alive:
+            self._deaf = True  # who stands in line may ask elsewhere by now (RFC 9112 §9.6)
             (self._part if self._in_body or self._waiting else self.transport.close)()
         elif self._waiting:
             self._start(self._waiting.pop(0))
@@ -390,8 +391,7 @@ class HttpConnection(Sliced):
         long the body is."""
         headers = cast("Exchange", self._incoming).scope["headers"]
         framing = [one for one in headers if one[0] in (b"content-length", b"transfer-encoding")]
-        self._parser = new_parser(self)
-        self._replays = True
+        self._parser, self._replays = new_parser(self), True
         self._parser.feed_data(request("POST", b"/", "1.1", framing))
         self._replays = False
         if rest:

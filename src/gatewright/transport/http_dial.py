@@ -7,6 +7,7 @@ the one before it failed or took longer than `STAGGER_S`, and the first that con
 from __future__ import annotations
 
 import asyncio
+import errno
 import functools
 import os
 import socket
@@ -22,9 +23,13 @@ from gatewright.transport.name_lookup import look_up
 __all__ = ["CONNECT_S", "STAGGER_S", "Trust", "client_context", "dial", "reach_host"]
 
 CONNECT_S = 10.0
+LOOK_UP_S = 8.0
+"""How long of that a name may take to be found: who is silent then is not the server."""
 STAGGER_S = 0.25
 GOODBYE_S = 1.0
 """How long the end of a TLS connection may take."""
+_LACKS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+"""What is said where this process, or this machine, can open no more."""
 
 Trust = ssl.SSLContext | bool
 """A context; True for the certificates that the system trusts, False for any."""
@@ -43,7 +48,18 @@ async def dial(target: Target, tls: Trust, caller: HttpClientConnection) -> None
         raise Fault("unreachable", f"{where} cannot be reached: {why}", not_sent=True) from None
     except (OSError, ValueError) as problem:
         why = f"{where} cannot be reached: {_why(problem)}"
-        raise Fault("unreachable", why, not_sent=True) from None
+        raise Fault("unreachable", why, not_sent=True, here=_is_ours(problem)) from None
+
+
+def _is_ours(problem: OSError | ValueError) -> bool:
+    """Whether nothing was asked of the server yet: there was no socket for it here, or its name was not found."""
+    if _lacks(problem) or isinstance(problem, socket.gaierror):
+        return True
+    return type(problem) is OSError and problem.errno is None  # what looking up a name says itself
+
+
+def _lacks(problem: BaseException) -> bool:
+    return isinstance(problem, OSError) and problem.errno in _LACKS
 
 
 def _why(problem: OSError | ValueError) -> str:
@@ -75,14 +91,19 @@ async def _connect(target: Target, tls: Trust, caller: HttpClientConnection) -> 
 
 async def reach_host(host: str, port: int) -> socket.socket:
     """A socket that is connected to the first address of a name that lets it. Raises `OSError`, or `ValueError` for what is no name."""
-    found = await look_up(host, port)
+    try:
+        async with asyncio.timeout(LOOK_UP_S):
+            found = await look_up(host, port)
+    except TimeoutError:
+        raise socket.gaierror(socket.EAI_AGAIN, "its name was not found in time") from None
     if not found:
         raise OSError(None, "the name has no address")
     return await _race(found)
 
 
 async def _race(found: Sequence[Any]) -> socket.socket:
-    """The first address that connects. Raises the first `OSError` where none does."""
+    """The first address that connects. Raises the first `OSError` where none does, of those that an address has said where one has: IPv6
+    that is switched off here says nothing of the server."""
     running: set[asyncio.Task[socket.socket]] = set()
     problems: list[BaseException] = []
     left = list(found)
@@ -98,7 +119,7 @@ async def _race(found: Sequence[Any]) -> socket.socket:
             won = _won(done, problems)
             if won is not None:
                 return won
-        raise problems[0]
+        raise next((one for one in problems if not _lacks(one)), problems[0])
     finally:
         for task in running:
             task.add_done_callback(_unwanted)

@@ -2,34 +2,42 @@
 
 The one used last is used next, so that those which a quiet hour does not need grow old and go; common servers close an
 idle connection after five seconds, and one that is closed just as it is used again leaves a doubt whether the request
-was seen. At most `MOST` requests are under way, and so at most as many connections open; the rest wait in line.
+was seen. At most `most` requests are under way, and so at most as many connections open; the rest wait in line.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from gatewright.transport.http_client_connection import HttpClientConnection
 from gatewright.transport.http_dial import Trust, dial
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
-from gatewright.transport.websocket_intake import Turns
+from gatewright.transport.read_turns import ReadTurns
+from gatewright.transport.refusals import REFUSED_S, Refusals
 
-__all__ = ["MOST", "HttpPool"]
+__all__ = ["MOST", "HttpPool", "Most"]
 
 MOST = 512
+
+Most = Callable[[], int]
+"""How many requests may be under way, at the moment."""
 
 
 class HttpPool:
     """Lends connections to the server of `target`. Each that was taken is to be given back."""
 
-    def __init__(self, target: Target, tls: Trust, keep_alive_s: float, most: int = MOST) -> None:
+    def __init__(
+        self, target: Target, tls: Trust, keep_alive_s: float, most: Most = lambda: MOST
+    ) -> None:
         self.target = target
         self._tls = tls
         self._keep_alive_s = keep_alive_s
         self._loop = asyncio.get_running_loop()
-        self._turns = Turns(self._loop)
+        self._turns = ReadTurns(self._loop)
+        self._refusals = Refusals()
         self._most = most
         self._lent = 0
         self._line: deque[asyncio.Future[None]] = deque()
@@ -41,7 +49,7 @@ class HttpPool:
 
     def ready(self) -> HttpClientConnection | None:
         """A connection for one request, where one is kept and nobody waits in line."""
-        if self._lent >= self._most or self._line:
+        if self._lent >= self._most() or self._line:
             return None
         kept = self._kept()
         if kept is not None:
@@ -55,9 +63,9 @@ class HttpPool:
                 return await self._take()
         except TimeoutError:
             where = self.target.origin
-            raise Fault(
-                "unreachable", f"{where} cannot be reached in time", not_sent=True
-            ) from None
+            why = f"{where} cannot be reached in time"
+            # A dial has a limit of its own: who waited longer stood in line here.
+            raise Fault("unreachable", why, not_sent=True, here=True) from None
 
     def give(self, caller: HttpClientConnection) -> None:
         """Take a connection back, whatever became of the request; closed at once unless that was answered."""
@@ -65,10 +73,16 @@ class HttpPool:
         if not caller.free() or self._closed:
             caller.abort()
             return
+        self._refusals.over()
         caller.idle_since = self._loop.time()
         self._idle.append(caller)
         if self._timer is None:
             self._timer = self._loop.call_later(self._keep_alive_s, self._expire)
+
+    @property
+    def reachable(self) -> bool:
+        """Whether any connection is open, lent or not, and no others have been refused for long."""
+        return not self._refusals.last(REFUSED_S) and any(one.usable() for one in self._open)
 
     async def close(self) -> None:
         """Close all connections, and wait until they are."""
@@ -93,11 +107,12 @@ class HttpPool:
 
     async def _enter(self) -> None:
         """Wait for a place among those under way."""
-        if self._lent < self._most and not self._line:
+        if self._lent < self._most() and not self._line:
             self._lent += 1
             return
         turn: asyncio.Future[None] = self._loop.create_future()
         self._line.append(turn)
+        self._admit()  # the bound may be another than it was
         try:
             await turn
         except BaseException:
@@ -108,13 +123,17 @@ class HttpPool:
             raise
 
     def _leave(self) -> None:
-        """Give a place up, to whoever is next in line."""
-        while self._line:
+        """Give a place up."""
+        self._lent -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        """Give the places that there are to those who are next in line."""
+        while self._line and self._lent < self._most():
             turn = self._line.popleft()
             if not turn.done():  # else whoever waited for it has given up
+                self._lent += 1
                 turn.set_result(None)
-                return
-        self._lent -= 1
 
     def _kept(self) -> HttpClientConnection | None:
         oldest = self._loop.time() - self._keep_alive_s
@@ -129,7 +148,13 @@ class HttpPool:
     async def _made(self) -> HttpClientConnection:
         caller = HttpClientConnection(self.target.origin, self._gone, self._turns)
         if not self._closed:
-            await dial(self.target, self._tls, caller)
+            try:
+                await dial(self.target, self._tls, caller)
+            except Fault as fault:
+                if not fault.here:
+                    self._refusals.again()
+                raise
+            self._refusals.over()
         if caller.usable():  # else it is gone already, and will not say so again
             self._open.add(caller)
         if self._closed:

@@ -14,8 +14,8 @@ from uvicorn.server import ServerState
 
 from gatewright.transport.base import Limits
 from gatewright.transport.http_head import JSON, whole_head
+from gatewright.transport.read_turns import ReadTurns
 from gatewright.transport.unread_ends import UnreadEnds
-from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["App", "Serving"]
 
@@ -39,8 +39,8 @@ class Serving(ServerState):
         self.takes_exchange = bool(getattr(config.loaded_app, "takes_exchange", False))
         self.limits = limits
         self.gone = gone
-        self.turns = Turns(asyncio.get_running_loop())
-        self.farewells = Turns(asyncio.get_running_loop())
+        self.turns = ReadTurns(asyncio.get_running_loop())
+        self.farewells = ReadTurns(asyncio.get_running_loop())
         """Connections that are lost and have more to do for that: not among those that still ask for something."""
         self.flooded = 0
         """How many WebSockets were closed because of what they sent."""

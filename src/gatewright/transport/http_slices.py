@@ -1,7 +1,7 @@
 """`Sliced`, base of HTTP and TCP connections: parses input 4 KiB a turn, pauses reading meanwhile, leaves the rest to an upgraded protocol.
 
 One read brings up to 256 KiB, and with them fifty thousand chunks of one byte or thousands of empty lines. Each costs the parser as
-much as a large one, so what is more than a little stands in line (`websocket_intake.Turns`); nothing more is read meanwhile. So does a little
+much as a large one, so what is more than a little stands in line (`read_turns.ReadTurns`); nothing more is read meanwhile. So does a little
 that comes when others took the time of the turn: of two thousand clients that connect in one moment each has a head to be parsed.
 """
 
@@ -11,8 +11,8 @@ import asyncio
 from time import perf_counter
 from typing import Any, cast
 
+from gatewright.transport.read_turns import ReadTurns
 from gatewright.transport.slow_senders import Pieces
-from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["SLICE_BYTES", "Sliced"]
 
@@ -27,7 +27,7 @@ class Sliced(asyncio.Protocol):
     _paused: bool
     """Whether the connection itself wants nothing read now."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: ReadTurns) -> None:
         self._turns = turns
         self._pieces = Pieces(turns.now)
         self._rest: bytes = b""
@@ -112,7 +112,7 @@ class Sliced(asyncio.Protocol):
         self.transport.set_protocol(heir)
 
     def work(self) -> None:
-        """It is this connection's turn (`Turns`)."""
+        """It is this connection's turn (`ReadTurns`)."""
         self._parse_slice()
         if self._stops and not self._rest:
             self._stops = False

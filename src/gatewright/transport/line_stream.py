@@ -330,7 +330,7 @@ class LineOutbox:
         return True
 
     def send_behind(self, message: bytes, most: int) -> bool:
-        """Queue one message as a line where no more than so many bytes wait with it, and the peer is no slow reader; else False."""
+        """Queue one message as a line where no more than so many bytes wait with it, and the peer takes more; else False."""
         if _LF in message or _CR in message:
             message = message.translate(_NEWLINES)
         pieces = self._pieces
@@ -345,6 +345,10 @@ class LineOutbox:
         self._most = behind
         self._backlog.sent += size
         return True
+
+    def refuse(self) -> None:
+        """Take nothing more by `send_behind`; nobody calls `send` from now on."""
+        self._limit = -1
 
     def flush(self) -> None:
         """Write what is queued now instead of at the end of the turn."""

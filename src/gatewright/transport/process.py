@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits, Receiver
+from gatewright.transport.exit_watch import ExitWatch
 from gatewright.transport.isolation.rules import Isolation
 from gatewright.transport.isolation.sandbox import Sandbox
 from gatewright.transport.isolation.start import launch_isolated
@@ -33,8 +35,6 @@ LINGER_S = 1.0
 """How long the exit may lag behind the end of the output, or the end of the output behind the exit."""
 CLOSE_GRACE_S = 5.0
 """How patient `close` is at each step of stopping unless told otherwise."""
-LOOK_S = 0.05
-"""How often a child's exit is looked for where the operating system has no descriptor for it."""
 FLOOD_PAUSE_S = 0.01
 """How long standard error is not read after `turn_bytes` of it; a flood of log lines may wait."""
 
@@ -102,8 +102,9 @@ class ChildProcess:
         self._input_open = True
         self._open_outputs = 2  # standard output and standard error
         self._timers: list[asyncio.TimerHandle] = []
+        self._due: dict[signal.Signals, float] = {}  # by the loop's time
         self._transports: list[asyncio.BaseTransport] = []
-        self._watch = _ExitWatch(process, self._on_exit)
+        self._watch = ExitWatch(process, self._on_exit)
 
     @property
     def returncode(self) -> int | None:
@@ -118,6 +119,7 @@ class ChildProcess:
         )
         self._transports.append(self._stdin)
         self._outbox = LineOutbox(self._stdin, self._limits, lambda: self._fail(SLOW_READER))
+        self.send_soon = self._outbox.send_behind  # as `base.send_soon`
         for pipe, make in ((process.stdout, self._output), (process.stderr, self._errors)):
             transport, _ = await loop.connect_read_pipe(make, pipe)
             self._transports.append(transport)
@@ -136,12 +138,6 @@ class ChildProcess:
         if not self._outbox.send(message):
             self._fail(SLOW_READER)
             raise Closed(SLOW_READER)
-
-    def send_soon(self, message: bytes, most: int) -> bool:
-        """As `base.send_soon`."""
-        if self._refused is not None:
-            raise Closed(self._end.reason or self._refused)
-        return self._outbox.send_behind(message, most)
 
     def close(self, grace_s: float = CLOSE_GRACE_S) -> None:
         """Stop the child as `stop` does, without waiting for it."""
@@ -183,8 +179,16 @@ class ChildProcess:
         self._outbox.stop()
         self._stdin.close()
         self._cancel_timers()
-        self._after(grace_s, lambda: self._signal(signal.SIGTERM))
-        self._after(2 * grace_s, lambda: self._signal(signal.SIGKILL))
+        # Of two stops the nearer end counts: who asks once more, because somebody waits, does not give it more time.
+        for steps, number in enumerate((signal.SIGTERM, signal.SIGKILL), 1):
+            due = min(self._due.get(number, math.inf), self._loop.time() + steps * grace_s)
+            self._due[number] = due
+            if due > -math.inf:
+                self._timers.append(self._loop.call_at(due, self._step, number))
+
+    def _step(self, number: signal.Signals) -> None:
+        self._due[number] = -math.inf
+        self._signal(number)
 
     def _fail(self, reason: str) -> None:
         """End the pipe at once; the process follows as quickly as it can be made to."""
@@ -196,6 +200,7 @@ class ChildProcess:
     def _refuse(self, reason: str) -> None:
         if self._refused is None:
             self._refused = reason
+            self._outbox.refuse()
 
     def _finish(self, reason: str) -> None:
         self._outbox.stop()
@@ -359,42 +364,3 @@ class _Errors(asyncio.Protocol):
         self._budget = self._limits.turn_bytes
         if not self._transport.is_closing():
             self._transport.resume_reading()
-
-
-class _ExitWatch:
-    """Calls `exited` once when the process has exited, before it is reaped where the system can tell."""
-
-    def __init__(self, process: subprocess.Popen[bytes], exited: Callable[[], None]) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._process = process
-        self._exited = exited
-        self._descriptor: int | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        try:
-            self._descriptor = os.pidfd_open(self._process.pid)
-        except (AttributeError, OSError):
-            # Not Linux, too old a kernel, or forbidden by a sandbox.
-            self._look()
-            return
-        self._loop.add_reader(self._descriptor, self._seen)
-
-    def cancel(self) -> None:
-        if self._descriptor is not None:
-            self._loop.remove_reader(self._descriptor)
-            os.close(self._descriptor)
-            self._descriptor = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _look(self) -> None:
-        if self._process.poll() is None:
-            self._timer = self._loop.call_later(LOOK_S, self._look)
-        else:
-            self._seen()
-
-    def _seen(self) -> None:
-        self.cancel()
-        self._exited()

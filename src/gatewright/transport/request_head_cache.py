@@ -1,4 +1,4 @@
-"""Cache of up to 4 parsed HTTP request heads of one connection to our server, for requests whose heads differ in `Content-Length` alone.
+"""Cache of 4 HTTP/1.1 POST heads of one client connection, parsed once for any `Content-Length`; a lone head waits 50 ms for its body.
 
 A client that keeps its connection sends the same head again and again: the same target, the same headers, and only the length is
 another one. Between two requests the parser remembers nothing, so the same bytes mean the same: what was found out about a head is

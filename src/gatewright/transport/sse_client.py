@@ -4,35 +4,69 @@ The stream's first event, `endpoint`, names the URL to post to. It must be of th
 any server could have our credentials sent wherever it likes.
 
 Messages are posted in order, each after the one before was accepted, because a server may judge them in the order
-in which they arrive. One that a server answers late holds the others up for `ORDER_S` and no longer. A message that
-cannot be delivered ends the pipe: a caller learns at once what it otherwise would wait for in vain.
+in which they arrive. One that a server answers late holds the others up for `ORDER_S` and no longer: some answer the POST of a call when the
+call is done, so requests are given all the time, and a server that is known to do so holds nobody up by them.
+
+What becomes of one message ends no pipe, because all callers share that. Where the server, or who stands before it, says that it does not take
+this one, that is the answer to it; where it was lost on its way, or given up by whoever stands between, `lost` hears of that, whose caller would
+wait in vain. The pipe ends with its stream, or when nothing is taken any more (`SessionLiveness`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 from collections import deque
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from yarl import URL
-
-from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Limits, Receiver
-from gatewright.transport.http_client import BadAnswer, HttpUpstream, Posted, Tls, UpstreamError
+from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits, Receiver
+from gatewright.transport.http_client import (
+    BadAnswer,
+    CannotReach,
+    ConnectionBroken,
+    HttpUpstream,
+    Posted,
+    TimedOut,
+    Tls,
+    UpstreamError,
+)
+from gatewright.transport.http_pool import MOST, Most
+from gatewright.transport.open_posts import OpenPosts, Requests
 from gatewright.transport.pipe_ends import Backlog, End
+from gatewright.transport.posted_messages import (
+    CALL,
+    GAVE_UP,
+    HEAD_BYTES,
+    INITIALIZED,
+    MEANS_NOTHING,
+    REQUEST,
+    RESPONSE,
+    UNAVAILABLE,
+    error_to,
+)
+from gatewright.transport.session_liveness import Asked, SessionLiveness
+from gatewright.transport.sse_endpoint import endpoint_of
 from gatewright.web.sse import SseEvent
 
 __all__ = ["NoEventStream", "SsePipe", "connect_sse"]
 
-ENDPOINT_CHARS = 8192
+log = logging.getLogger(__name__)
+
 ENDPOINT_S = 10.0
 """How long a server may take to name its endpoint."""
 POST_S = 30.0
-"""How long a server may take to accept a message."""
+"""How long a server may take to accept a message that is no request."""
 CLOSE_S = 5.0
-"""How long `close` waits for messages to be accepted."""
+"""How long `close` posts what was sent before, and waits for it to be accepted."""
 ORDER_S = 1.0
 """How long a message waits for the one before it to be accepted."""
+SOON_S = 0.02
+"""How long it waits for a request to a server that accepts those late: until that has left."""
+SPARE = 8
+"""So many connections are no request's: those of the stream, of other messages and of questions whether anything is taken."""
 
 
 class NoEventStream(UpstreamError):  # noqa: N818
@@ -47,16 +81,19 @@ async def connect_sse(
     url: str,
     *,
     receiver: Receiver,
+    requests: Requests,
     headers: Mapping[str, str] | None = None,
     limits: Limits = FROM_SERVERS,
     tls: Tls = True,
+    most: Most = lambda: MOST,
 ) -> SsePipe:
-    """Open the stream and wait for its endpoint. `headers` go with the stream and with every message.
+    """Open the stream and wait for its endpoint. `headers` go with the stream and with every message; at most `most` connections are
+    open at once.
 
     Raises `NoEventStream` or another `UpstreamError`, `ValueError` where `url` is none of HTTP.
     """
-    upstream = HttpUpstream(url, limits=limits, tls=tls)
-    pipe = SsePipe(upstream, receiver, headers or {}, limits)
+    upstream = HttpUpstream(url, limits=limits, tls=tls, most=most)
+    pipe = SsePipe(upstream, receiver, requests, headers or {}, limits=limits, most=most)
     try:
         async with asyncio.timeout(ENDPOINT_S):
             await pipe.opened()
@@ -80,10 +117,14 @@ class SsePipe:
         self,
         upstream: HttpUpstream,
         receiver: Receiver,
+        requests: Requests,
         headers: Mapping[str, str],
+        *,
         limits: Limits,
+        most: Most,
     ) -> None:
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
+        self._lost = requests.lost
         self._upstream = upstream
         self._end = End(receiver)
         self._headers = headers
@@ -91,10 +132,15 @@ class SsePipe:
         self._closing: str | None = None
         self._endpoint: asyncio.Future[HttpUpstream] = loop.create_future()
         self._early: list[bytes] | None = []
-        self._queue: deque[bytes] = deque()
+        self._queue: deque[tuple[float, bytes]] = deque()
+        """What is to be posted, and since when."""
         self._held = 0
         self._more = asyncio.Event()
-        self._posts: set[asyncio.Task[None]] = set()
+        self._posts = OpenPosts(lambda: most() - SPARE, requests)
+        self._liveness = SessionLiveness(
+            Asked(self._probe, lambda: upstream.reachable, self._posts.works)
+        )
+        self._closes: asyncio.TimerHandle | None = None
         self._listening = asyncio.create_task(self._listen())
         self._posting: asyncio.Task[None] | None = None
         self._cleaning: asyncio.Task[None] | None = None
@@ -108,9 +154,8 @@ class SsePipe:
             raise BadAnswer(f"{self._upstream.origin} did not name its endpoint", not_sent=True)
         self._posting = asyncio.create_task(self._post_all(self._endpoint.result()))
         self._listening.add_done_callback(self._stream_ended)
-        loop = asyncio.get_running_loop()
         # Two turns later: whoever opens the pipe has it before its receiver hears of anything.
-        loop.call_soon(loop.call_soon, self._release)
+        self._loop.call_soon(self._loop.call_soon, self._release)
 
     async def abandon(self) -> None:
         """Undo an opening that failed."""
@@ -121,12 +166,12 @@ class SsePipe:
     @property
     def waiting(self) -> int:
         """See `Pipe.waiting`."""
-        return self._held
+        return self._held + self._posts.held
 
     def send(self, message: bytes) -> None:
         """Queue one message; see `Pipe.send`."""
         self._backlog.take(len(message), self._closing)
-        self._queue.append(message)
+        self._queue.append((self._loop.time(), message))
         self._held += len(message)
         self._more.set()
 
@@ -135,6 +180,7 @@ class SsePipe:
         if self._closing is None:
             self._closing = "closed"
             self._more.set()
+            self._closes = self._loop.call_later(CLOSE_S, self._finish, "closed")
 
     async def wait_closed(self) -> str:
         """Wait until everything is closed; the reason."""
@@ -156,29 +202,19 @@ class SsePipe:
         if event.event == "endpoint" and not self._endpoint.done():
             self._set_endpoint(event.data.decode("utf-8", "replace").strip())
         elif event.event == "message" and event.data and self._endpoint.done():
+            if b'"ping"' not in event.data[:HEAD_BYTES]:  # a stream that is open, and no more
+                self._liveness.got_through()
             if self._early is None:
                 self._end.deliver(event.data)
             else:
                 self._early.append(event.data)
 
     def _set_endpoint(self, text: str) -> None:
-        stream = self._upstream.url
-        if len(text) > ENDPOINT_CHARS:  # URLs are remembered by the library, in whatever length
-            where = self._upstream.origin
-            long = f"{where} names an endpoint of more than {ENDPOINT_CHARS} characters"
-            self._endpoint.set_exception(BadAnswer(long, not_sent=True))
-            return
         try:
-            url = stream.join(URL(text))
-            same = url.origin() == stream.origin()
-        except ValueError:
-            same = False
-        if same:
-            self._endpoint.set_result(self._upstream.at(str(url)))
-        else:
-            where = self._upstream.origin
-            foreign = BadAnswer(f"{where} names an endpoint of another origin", not_sent=True)
-            self._endpoint.set_exception(foreign)
+            self._endpoint.set_result(self._upstream.at(endpoint_of(self._upstream.url, text)))
+        except ValueError as problem:
+            named = f"{self._upstream.origin} names an endpoint {problem}"
+            self._endpoint.set_exception(BadAnswer(named, not_sent=True))
 
     def _release(self) -> None:
         early, self._early = self._early or [], None
@@ -195,28 +231,108 @@ class SsePipe:
     async def _post_all(self, endpoint: HttpUpstream) -> None:
         while True:
             while self._queue:
-                message = self._queue.popleft()
-                post = asyncio.create_task(self._post(endpoint, message))
-                self._posts.add(post)
-                post.add_done_callback(self._posts.discard)
-                await asyncio.wait({post}, timeout=ORDER_S)
+                await self._begin(endpoint, self._queue.popleft()[1])
             if self._closing is not None:
-                if self._posts:
-                    await asyncio.wait(self._posts, timeout=CLOSE_S)
+                # Nobody waits for what comes of requests any more.
+                if others := self._posts.others():
+                    await asyncio.wait(others)
                 self._finish(self._closing)
                 return
             self._more.clear()
             await self._more.wait()
 
-    async def _post(self, endpoint: HttpUpstream, message: bytes) -> None:
-        try:
-            answer = await endpoint.post(message, self._headers, self._end.deliver, timeout=POST_S)
-        except UpstreamError as problem:
-            self._finish(str(problem))
-            return
+    async def _begin(self, endpoint: HttpUpstream, message: bytes) -> None:
+        """Post one message, and wait for a while until it is accepted: the next may have to come after it."""
+        asks = (request := REQUEST.match(message[:HEAD_BYTES])) is not None
+        taken: asyncio.Future[None] = self._loop.create_future()
+        post = self._loop.create_task(self._post(endpoint, message, taken, asks=asks))
+        self._posts.begin(post, None if request is None else int(request[1]))
+        limit_s = SOON_S if asks and self._posts.accepts_late else ORDER_S
+        if (
+            asks and self._queue
+        ):  # the next has waited already, and many hold nobody up for longer than one
+            limit_s = min(limit_s, max(SOON_S, self._queue[0][0] + ORDER_S - self._loop.time()))
+        await asyncio.wait({taken, post}, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+        # What is not accepted by now may be with a server that accepts late. It makes no slow reader of it.
         self._held -= len(message)
-        if not 200 <= answer.status < 300:
-            self._finish(f"a message was refused: HTTP {answer.status}")
+        self._posts.late(post, len(message))
+        # Of a server that accepts late it is seen when it accepts: not every one is as near as `SOON_S`.
+        late = not taken.done() and limit_s > ORDER_S / 2
+        if late and CALL.match(message[:HEAD_BYTES]) is not None:
+            self._posts.accepted_late()
+
+    async def _post(
+        self, endpoint: HttpUpstream, message: bytes, taken: asyncio.Future[None], *, asks: bool
+    ) -> None:
+        answer: Posted | UpstreamError
+        try:
+            answer = await self._delivered(endpoint, message, asks=asks)
+        except UpstreamError as problem:
+            answer = problem
+        finally:
+            taken.set_result(None)
+        self._posts.answered(asyncio.current_task())
+        if isinstance(answer, Posted):
+            await self._judge(message, answer.status)
+            return
+        self._undelivered(message, answer)
+        if asks and await self._liveness.unreached(answer):
+            self._finish(str(answer))
+
+    async def _judge(self, message: bytes, status: int) -> None:
+        self._liveness.answered(status)
+        if 200 <= status < 300:
+            call = CALL.match(message[:HEAD_BYTES]) is not None
+            self._posts.accepted(asyncio.current_task(), ORDER_S, call=call)
+            return
+        why = f"a message was refused: HTTP {status}"
+        if await self._liveness.refuses_all(message, status):
+            self._finish(why)
+            return
+        self._refused(message, status)
+        if status in UNAVAILABLE and await self._liveness.unavailable():
+            self._finish(why)
+
+    async def _probe(self) -> Posted:
+        return await self._delivered(self._endpoint.result(), MEANS_NOTHING, asks=False)
+
+    async def _delivered(self, endpoint: HttpUpstream, message: bytes, *, asks: bool) -> Posted:
+        """Whatever a server answers. What is no request may come twice, and the connection that was kept may have been closed."""
+        limit_s = None if asks else POST_S
+        post = partial(endpoint.post, message, self._headers, self._end.deliver, timeout=limit_s)
+        if asks:
+            return await post()
+        try:
+            return await post()
+        except (ConnectionBroken, CannotReach):
+            return await post()
+
+    def _undelivered(self, message: bytes, problem: UpstreamError) -> None:
+        """No answer came to a message. All others may go on: the stream is there, and says when the server is not."""
+        log.info("a message was not delivered: %s", problem)
+        request = REQUEST.match(message[:HEAD_BYTES])
+        late = self._posts.accepts_late and isinstance(problem, ConnectionBroken)
+        if request is not None and late and problem.not_sent is False:
+            return  # it is accepted when it is done, and answered on the stream
+        if request is not None:
+            self._lost(int(request[1]), str(problem), problem.not_sent is not True)
+        elif message.startswith(INITIALIZED) and not isinstance(problem, TimedOut):
+            self._finish(str(problem))
+
+    def _refused(self, message: bytes, status: int) -> None:
+        """Answer a request in the place of its server, and a question of the server's with an error, which is short; what nobody waits for is
+        lost. Who gave a request up from 500 on may have passed it on."""
+        head = message[:HEAD_BYTES]
+        log.info("%s refused a message: HTTP %d", self._upstream.origin, status)
+        if (request := REQUEST.match(head)) is not None:
+            if status < 500:
+                said = f"the server refused the request before it read it: HTTP {status}"
+                self._end.deliver(error_to(request[1], said))
+            elif status not in GAVE_UP:
+                self._lost(int(request[1]), f"HTTP {status}", True)
+        elif (answer := RESPONSE.match(head)) is not None:
+            with contextlib.suppress(Closed):
+                self.send(error_to(answer[1], f"the answer was refused: HTTP {status}"))
 
     def _slow(self) -> None:
         self._finish(SLOW_READER)
@@ -227,13 +343,16 @@ class SsePipe:
         self._release()  # what came before the end is still delivered
         self._closing = reason
         self._backlog.stop()
+        self._posts.stop()
         self._queue.clear()
+        if self._closes is not None:
+            self._closes.cancel()
         self._end.finish(reason)
         self._cleaning = asyncio.create_task(self._clean())
 
     async def _clean(self) -> None:
         current = asyncio.current_task()
-        tasks = {self._listening, *self._posts, *([self._posting] if self._posting else [])}
+        tasks = {self._listening, *self._posts.all(), *([self._posting] if self._posting else [])}
         for task in tasks - {current}:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

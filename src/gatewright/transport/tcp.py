@@ -29,7 +29,7 @@ from gatewright.transport.http_server import listen_on
 from gatewright.transport.http_slices import Sliced
 from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
 from gatewright.transport.pipe_ends import End
-from gatewright.transport.websocket_intake import Turns
+from gatewright.transport.read_turns import ReadTurns
 
 __all__ = ["Answering", "LineServer", "TcpPipe", "serve_lines"]
 
@@ -79,7 +79,7 @@ class LineServer:
         per_s = limits.connections_per_s
         self._arrivals = ArrivalRates(per_s, per_s * BURST_S, seats)
         self._open: set[TcpPipe] = set()
-        self._turns = Turns(asyncio.get_running_loop())
+        self._turns = ReadTurns(asyncio.get_running_loop())
         self.flooded = 0
         """None of its connections is closed for the number of what it sends: lines stand in line."""
         self.port = 0
@@ -129,7 +129,7 @@ class TcpPipe(Sliced):
     """
 
     def __init__(
-        self, accept: Accept, limits: Limits, among: set[TcpPipe], seat: Seat, turns: Turns
+        self, accept: Accept, limits: Limits, among: set[TcpPipe], seat: Seat, turns: ReadTurns
     ) -> None:
         super().__init__(turns)
         self._paused = False

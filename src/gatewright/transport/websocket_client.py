@@ -15,7 +15,8 @@ from websockets.frames import CloseCode
 from websockets.protocol import State
 
 from gatewright.transport.base import SLOW_READER
-from gatewright.transport.websocket_intake import Intake, Turns, read_or_not
+from gatewright.transport.read_turns import ReadTurns, read_or_not
+from gatewright.transport.websocket_intake import Intake
 
 __all__ = ["ANSWERS_MOST", "CLOSE_S", "ClientSide"]
 
@@ -38,7 +39,7 @@ class ClientSide(ClientConnection):
         self._reads = True
         self._ending: asyncio.TimerHandle | None = None
         self._intake = Intake(
-            Turns(self.loop),
+            ReadTurns(self.loop),
             self.loop.time,
             self._parse,
             self._flow,

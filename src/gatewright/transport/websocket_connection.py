@@ -23,9 +23,10 @@ from websockets.http11 import Request
 from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_server_state import Serving
+from gatewright.transport.read_turns import read_or_not
 from gatewright.transport.slow_senders import LOOK_S
 from gatewright.transport.websocket import BROKEN_TEXT, NOT_UTF8, closing_reason
-from gatewright.transport.websocket_intake import EXCUSED, Intake, read_or_not
+from gatewright.transport.websocket_intake import EXCUSED, Intake
 from gatewright.transport.write_queue import WriteQueue
 from gatewright.web.utf8 import is_utf8
 
@@ -151,7 +152,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._serving.farewells.want(self)
 
     def work(self) -> None:
-        """For `Turns`: close the connection, or do what is left to do once it is lost."""
+        """For `ReadTurns`: close the connection, or do what is left to do once it is lost."""
         if (
             self._ends != "lost"
         ):  # it may have been told here twice, by its client's last word and by its loss

@@ -1,4 +1,4 @@
-"""`Intake` parses WebSocket frames in fair turns (`Turns`, shared with HTTP, TCP): pauses reading, closes floods, paces dialled peers.
+"""`Intake`: parses frames of a WebSocket in fair turns (`ReadTurns`): pauses reading, closes on floods, paces peers that were dialled.
 
 A frame of one byte costs as much to parse as one of a kilobyte, so a client could keep the loop busy for seconds with what
 arrives in one read. Here the heads of frames are read (RFC 6455 §5.2), which is cheap, and the parser is given the next few
@@ -11,30 +11,15 @@ Nothing is parsed before the upgrade was answered: who is refused was never list
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
-from typing import Protocol
 
-from gatewright.transport.slow_senders import Pieces, SlowSenders
+from gatewright.transport.read_turns import ReadTurns
+from gatewright.transport.slow_senders import Pieces
 
-__all__ = [
-    "CONNECTIONS_A_TURN",
-    "EXCUSED",
-    "FRAMES_A_TURN",
-    "TURN_S",
-    "Flood",
-    "Intake",
-    "Turns",
-    "Waiting",
-    "read_or_not",
-]
+__all__ = ["EXCUSED", "FRAMES_A_TURN", "Flood", "Intake"]
 
-TURN_S = 0.001
-"""How long the connections of a loop may parse together before everything else has its turn."""
 FRAMES_A_TURN = 2
 """So many frames of one connection, then everything else has its turn: a message that is refused and recorded takes a millisecond."""
-CONNECTIONS_A_TURN = 2
-"""So many connections that have sent more than that, for the same reason."""
 FRAMES_PER_S = 5_000.0
 FRAMES_BURST = 20_000.0
 """Data frames of one connection. What a client sends beyond is a flood; a peer that was dialled is read no faster."""
@@ -154,79 +139,6 @@ def _head_bytes(head: bytearray) -> int:
     return 2 + (4 if head[1] & 0x80 else 0) + (2 if size == 126 else 8 if size == 127 else 0)
 
 
-class Waiting(Protocol):
-    """A connection with something to parse (`Turns`)."""
-
-    def work(self) -> None:
-        """Parse a little; with more to parse, call `Turns.want` again."""
-
-
-class Turns:
-    """The connections of one loop that have something to parse, one after the other."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self.now = loop.time
-        self.slow = SlowSenders(loop)
-        self._line: deque[Waiting] = deque()
-        self._later: deque[Waiting] = deque()
-        self._scheduled = False
-        self._spent_s = 0.0  # in this turn, for those that did not stand in line
-
-    @property
-    def nobody(self) -> bool:
-        """Whether nobody stands in line."""
-        return not self._line and not self._later
-
-    @property
-    def has_time(self) -> bool:
-        """Whether what has just come may be parsed at once: `spend` says how long that took."""
-        return self._spent_s < TURN_S
-
-    def spend(self, seconds: float) -> None:
-        """So much of the loop's present turn was taken by who did not stand in line."""
-        if not self._spent_s:
-            self._loop.call_soon(self._turned)
-        self._spent_s += seconds
-
-    def _turned(self) -> None:
-        self._spent_s = 0.0
-
-    def want(self, one: Waiting, *, later: bool = False) -> None:
-        """Stand in line; `later`: in that of the loop's next turn, when what was parsed now has been worked on."""
-        (self._later if later else self._line).append(one)
-        self._schedule()
-
-    def _schedule(self) -> None:
-        if not self._scheduled and not self.nobody:
-            self._scheduled = True
-            self._loop.call_soon(self._run)
-
-    def _run(self) -> None:
-        self._scheduled = False
-        for _ in range(min(CONNECTIONS_A_TURN, len(self._later))):
-            self._line.append(self._later.popleft())
-        until = self._loop.time() + TURN_S
-        try:
-            while self._line:
-                self._line.popleft().work()
-                if self._loop.time() >= until:
-                    break
-        finally:  # what breaks one connection is logged by the loop, and costs the others nothing
-            self._schedule()
-
-
-def read_or_not(transport: asyncio.Transport, reads: bool, on: bool) -> bool:
-    """Let a transport that is read now, or is not, be read from now on, or not; which of it holds then."""
-    if on == reads or transport.is_closing():
-        return reads
-    if on:
-        transport.resume_reading()
-    else:
-        transport.pause_reading()
-    return on
-
-
 def _nothing(_: object) -> None:
     """Who has stopped calls nobody."""
 
@@ -237,7 +149,7 @@ class Intake:
 
     def __init__(
         self,
-        turns: Turns,
+        turns: ReadTurns,
         now: Callable[[], float],
         parse: Callable[[bytes], None],
         flow: Callable[[bool], None],
@@ -333,7 +245,7 @@ class Intake:
             self._turns.want(self, later=True)  # the messages cost more than their frames
 
     def work(self) -> None:
-        """It is this connection's turn (`Turns`)."""
+        """It is this connection's turn (`ReadTurns`)."""
         self._in_line = False
         if self._over or self._held or not self._data:
             return

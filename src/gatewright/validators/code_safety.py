@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.patterns import IGNORECASE, Pattern
-from gatewright.schemas.json_strings import Place, strings
+from gatewright.schemas.json_pointers import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_members import Rules

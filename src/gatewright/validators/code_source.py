@@ -1,4 +1,4 @@
-"""Parses Python source for `code_safety` within limits of size and encoding, and blanks literals and comments.
+"""Parses Python source for `code_safety` after encoding checks; blanks literals and comments; detects names disguised in non-ASCII letters.
 
 A parser is the first thing that hostile source meets, so what is too long is refused before. What it takes for too deep, such as 200
 brackets or a chain of ten thousand operators, is an ordinary refusal. For patterns, comments and the insides of literals are

@@ -1,4 +1,4 @@
-"""Finds command lines in a call's arguments: members such as `command` or `argv`, joined with sibling members that hold further words.
+"""Finds command lines in a call's arguments (`command`, `argv`), joined with sibling members that continue them; their working folders.
 
 A program in one member and its words in another are one command to the tool, and mean what they mean together: `find` reads, and
 `-delete` is a word.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gatewright.schemas.json_strings import Place
+from gatewright.schemas.json_pointers import Place
 from gatewright.validators.shell_syntax import MAX_BYTES
 
 __all__ = ["COMMANDS", "are_texts", "command_lines", "continued_lines", "folders_of"]

@@ -1,4 +1,4 @@
-"""Computes a tool's security metadata as the strictest of server, operator and tool name, with each validator's pointers and options.
+"""A tool's security metadata: strictest of server, operator, tool name, with validators' pointers and options; errors in a declared one.
 
 Theory: three voices, and the strictest wins (MGP §4.5: kernel-side validation cannot be weakened by
 a server's own metadata). Risk is the maximum, permissions are the union, confirmation is needed if

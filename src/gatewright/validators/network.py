@@ -21,7 +21,7 @@ import ada_url
 import msgspec
 
 from gatewright.patterns import IGNORECASE, Pattern
-from gatewright.schemas.json_strings import Place, strings
+from gatewright.schemas.json_pointers import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
 from gatewright.validators.url_ports import is_of_another_service

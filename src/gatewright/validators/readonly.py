@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 import re2  # type: ignore[import-untyped]
 
-from gatewright.patterns import DOTALL, IGNORECASE, Pattern, words_of
-from gatewright.schemas.json_strings import Place, strings
+from gatewright.identifier_words import words_of
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern
+from gatewright.schemas.json_pointers import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 from gatewright.validators.command_members import COMMANDS, continued_lines
@@ -26,7 +27,7 @@ from gatewright.validators.shell.names import program_name
 from gatewright.validators.shell.watching import Seen
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command
-from gatewright.validators.shell_lists import Step, read_list
+from gatewright.validators.shell_pipelines import Step, read_list
 from gatewright.validators.shell_syntax import Unacceptable, Word
 from gatewright.word_tables import tables, words
 

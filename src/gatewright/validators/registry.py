@@ -14,9 +14,10 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any, cast
 
-from gatewright.schemas.json_strings import Place, is_place, light_text, outweighs, pointer, strings
+from gatewright.schemas.json_pointers import Place, is_place, pointer, strings
 from gatewright.schemas.member_names import PointedNames
 from gatewright.schemas.objection import Objection, Prepare, Validator
+from gatewright.schemas.value_weight import light_text, outweighs
 from gatewright.validators.options import BadOptions
 
 __all__ = [

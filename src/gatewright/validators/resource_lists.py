@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.network import is_called_url
-from gatewright.validators.paths import names_path
+from gatewright.validators.path_forms import names_path
 from gatewright.validators.uris import is_uri
 
 __all__ = ["PARTS_MOST", "Nobodys", "listed"]

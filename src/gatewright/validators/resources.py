@@ -23,11 +23,12 @@ from urllib.parse import unquote
 
 import ada_url
 
-from gatewright.patterns import DOTALL, Pattern, escape, words_of
-from gatewright.schemas.json_strings import Place, strings
+from gatewright.identifier_words import words_of
+from gatewright.patterns import DOTALL, Pattern, escape
+from gatewright.schemas.json_pointers import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.network import is_called_url
-from gatewright.validators.paths import names_path, readings
+from gatewright.validators.path_forms import names_path, readings
 from gatewright.validators.resource_lists import Nobodys, listed
 from gatewright.validators.uris import (
     has_scheme,

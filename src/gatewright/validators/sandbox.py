@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.patterns import ASCII, Pattern
-from gatewright.schemas.json_strings import Place
+from gatewright.schemas.json_pointers import Place
 from gatewright.schemas.objection import Objection
 from gatewright.validators.command_members import are_texts, command_lines, folders_of
 from gatewright.validators.options import read_options
@@ -30,7 +30,7 @@ from gatewright.validators.shell.table import Table
 from gatewright.validators.shell.watching import Seen, Watched
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command
-from gatewright.validators.shell_lists import Step, read_list
+from gatewright.validators.shell_pipelines import Step, read_list
 from gatewright.validators.shell_strict import SENTENCES, strict, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
 from gatewright.word_tables import tables

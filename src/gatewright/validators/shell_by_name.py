@@ -8,10 +8,9 @@ matching, not substring search: `execute_sql`, `list_processes` and `seashell_ca
 
 from __future__ import annotations
 
-from gatewright.patterns import words_of
+from gatewright.identifier_words import words_of
 
 __all__ = ["runs_commands"]
-
 
 _THINGS = frozenset(
     "command commands cmd commandline shell bash sh zsh ksh csh dash fish powershell pwsh terminal "

@@ -1,4 +1,4 @@
-"""Reads one command from bash's syntax tree: its words, the assignments before it, its redirections, negation by `!`."""
+"""Reads one command from bash's syntax tree: words, assignments before it, redirections, negation by `!`; refuses multi-line words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names a shell glob (`*`, `?`, `[…]`) may match, in bounded time, without regular expressions: callers write the globs.
+"""Names that a shell glob (`*`, `?`, `[…]`) may match, in bounded time, without regexes; its literals; classes changed by quotes, values.
 
 Shells differ in what a class may hold (`[^a]`, `[[:alpha:]]`): what is no plain list of letters, nor all but these, stands for any of them.
 They differ in where one ends, too: in `[[.a.]b]` dash ends it at the first bracket, and bash reads on behind the one of `[[=a=]]b]`.

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 from gatewright.patterns import IGNORECASE, Pattern, escape
-from gatewright.schemas.json_strings import Place, pointer, strings
+from gatewright.schemas.json_pointers import Place, pointer, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.shell_files import SHELL_WORDS
 from gatewright.word_tables import tables

@@ -15,7 +15,7 @@ import msgspec
 from gatewright.schemas.objection import Objection, Prepare
 from gatewright.validators.options import BadOptions
 from gatewright.validators.sandbox import Placed, Value
-from gatewright.validators.shell.watching import table_of
+from gatewright.validators.shell.table import data_file_of
 
 __all__ = ["Step", "Why", "why"]
 
@@ -84,7 +84,7 @@ def _steps(made: Any, value: Any) -> list[Step]:
             option=effect.by,
             effect=effect.kind,
             value=effect.text[:_SHOWN],
-            table=table_of(effect.of),
+            table=data_file_of(effect.of),
             rule=rule,
         )
         for effect, rule in seen[-_MOST_STEPS:]
@@ -102,7 +102,7 @@ def _steps(made: Any, value: Any) -> list[Step]:
         option=f"-{option}" if option else "",
         effect="unknown",
         value=about[:_SHOWN],
-        table=table_of(entry),
+        table=data_file_of(entry),
         rule=rule,
     )
     return [*found, last]

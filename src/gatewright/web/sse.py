@@ -7,6 +7,8 @@ Data stays bytes: it is a JSON text that others parse and judge, and what is not
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 __all__ = ["EventTooLarge", "SseEvent", "SseParser", "encode", "encode_comment"]
@@ -14,16 +16,21 @@ __all__ = ["EventTooLarge", "SseEvent", "SseParser", "encode", "encode_comment"]
 BOM = b"\xef\xbb\xbf"
 RETRY_DIGITS = 9
 """A retry time of more digits is longer than eleven days and no use to anybody; it is ignored."""
+BEGINS_BYTES = 256
+"""Of an event that is too long, so much is told."""
 ID_BYTES = 1024
 """An event id beyond this is ignored, like one with a NUL: it has to fit into a header again."""
 
 
 class EventTooLarge(ValueError):  # noqa: N818 - named after what happened
-    """An event, or one line of it, is longer than the parser accepts. `limit` is in bytes."""
+    """An event, or one line of it, is longer than the parser accepts. `limit` is in bytes; `begins` are the first ones of its data; `id` is its
+    own, where it was given before what is too long."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, begins: bytes = b"", id: str = "") -> None:
         super().__init__(f"an event of the stream is longer than {limit} bytes")
         self.limit = limit
+        self.begins = begins
+        self.id = id
 
 
 class SseEvent(msgspec.Struct, frozen=True, gc=False):
@@ -41,7 +48,7 @@ class SseParser:
         self.last_event_id = ""
         self.retry_ms: int | None = None
         self._limit = limit
-        self._broken = False
+        self._broken: EventTooLarge | None = None
         self._head = b""
         self._started = False
         self._after_cr = False
@@ -63,8 +70,8 @@ class SseParser:
         events: list[SseEvent] = []
         try:
             self._feed(self._without_bom(chunk), events)
-        except EventTooLarge:
-            self._broken = True
+        except EventTooLarge as problem:
+            self._broken = problem
             self._pieces.clear()
             self._data = None
             if not events:
@@ -72,8 +79,8 @@ class SseParser:
         return events
 
     def _feed(self, chunk: bytes, events: list[SseEvent]) -> None:
-        if self._broken:
-            raise EventTooLarge(self._limit)
+        if self._broken is not None:
+            raise self._broken
         *lines, rest = self._one_kind_of_line_end(chunk).split(b"\n")
         for line in lines:
             if self._pieces:
@@ -82,14 +89,14 @@ class SseParser:
                 self._pieces.clear()
                 self._partial = 0
             if line:
-                self._check(len(line))
+                self._check(len(line), (line,))
                 self._field(line)
             else:
                 self._dispatch(events)
         if rest:
             self._partial += len(rest)
-            self._check(self._partial)
             self._pieces.append(rest)
+            self._check(self._partial, self._pieces)
 
     def _without_bom(self, chunk: bytes) -> bytes:
         if self._started:
@@ -113,9 +120,14 @@ class SseParser:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return chunk
 
-    def _check(self, line: int) -> None:
+    def _check(self, line: int, pieces: Sequence[bytes]) -> None:
         if self._held + line > self._limit:
-            raise EventTooLarge(self._limit)
+            # The network cuts where it likes, and no piece is empty: the first ones may be a byte each.
+            begins = b"".join(one[:BEGINS_BYTES] for one in pieces[:BEGINS_BYTES])[:BEGINS_BYTES]
+            value = begins.partition(b":")[2].removeprefix(b" ")
+            first = value if self._data is None else bytes(self._data[:BEGINS_BYTES])
+            own = self._id if self._id != self.last_event_id else ""
+            raise EventTooLarge(self._limit, first, own)
 
     def _field(self, line: bytes) -> None:
         name, colon, value = line.partition(b":")

@@ -10,7 +10,8 @@ from hashlib import sha256
 
 import pytest
 
-from gatewright.approvals.request import SHOWN_CHARS, Approval, Asked
+from gatewright.approvals.request import Approval, Asked
+from gatewright.approvals.shown_arguments import SHOWN_CHARS
 from gatewright.approvals.store import Approvals
 from tests import fork_server
 from tests.cli.shell import DEADLINE_S, Shell

@@ -8,7 +8,7 @@ import pytest
 
 from gatewright.audit.commands.record_options import asked_of, reader_of
 from gatewright.audit.rows import Query
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 
 
 def test_options_become_the_members_of_a_question() -> None:

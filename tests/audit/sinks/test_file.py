@@ -79,3 +79,14 @@ async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         await a_sink(tmp_path / "file" / "audit.jsonl").deliver(lines(1, 1))
+
+
+async def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    """Somebody may have put it there to have a file made, or cut off, elsewhere."""
+    (tmp_path / "elsewhere").write_text("no line")
+    (tmp_path / "audit.jsonl").symlink_to("elsewhere")
+    sink = a_sink(tmp_path / "audit.jsonl")
+    with pytest.raises(OSError, match=r"audit\.jsonl"):
+        await sink.deliver(lines(1, 2))
+    await sink.close()
+    assert (tmp_path / "elsewhere").read_text() == "no line"

@@ -16,8 +16,8 @@ import msgspec
 import pytest
 
 from gatewright.audit.chain import GENESIS, seal
+from gatewright.audit.expiry import Expiry
 from gatewright.audit.formats import writer
-from gatewright.audit.retention import Expiry
 from gatewright.audit.sinks.follow import SinkFailed
 from gatewright.audit.sinks.postgres import PostgresSink
 from tests.audit.parts import Clock, body, until

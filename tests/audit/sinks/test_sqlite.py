@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.audit.retention import AT_ONCE, Expiry
+from gatewright.audit.expiry import AT_ONCE, Expiry
 from gatewright.audit.sinks.follow import SinkFailed
 from gatewright.audit.sinks.sqlite import SqliteSink
 from tests.audit.parts import Clock
@@ -69,3 +69,11 @@ async def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     with pytest.raises(SinkFailed, match=r"audit\.db"):
         await sink.deliver([line(1)])
     await sink.close()
+
+
+async def test_no_database_is_made_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "audit.db").symlink_to("elsewhere.db")
+    sink = SqliteSink(tmp_path / "audit.db", lambda given: given)
+    with pytest.raises(SinkFailed, match="is a link"):
+        await sink.deliver([line(1)])
+    assert not (tmp_path / "elsewhere.db").exists()

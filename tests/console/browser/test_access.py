@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.console.browser.looks import Opened, settled
+from tests.console.browser.looks import Opened, press, settled, tab_to
 from tests.console.mcp_session import of_operator
 from tests.console.running import Console
 
@@ -22,8 +22,8 @@ def test_a_change_is_shown_saved_and_undone_and_the_second_sees_the_conflict(
     mine, other = opened(_CELL), opened(_CELL)
     for page in (mine.page, other.page):
         page.locator("select[name=do]").select_option("deny")
-        page.get_by_label("Why? It is recorded.").fill("a try")
-        page.get_by_role("button", name="Show what changes").click()
+        page.get_by_label("Why? The record keeps it.").fill("a try")
+        page.get_by_role("button", name="Preview the change").click()
         expect(page.get_by_text("may not use demo/read_note")).to_be_visible()
         expect(page.get_by_text("calls in the last 7 days")).to_be_visible()
     mine.page.get_by_role("button", name="Deny it").click()
@@ -59,12 +59,30 @@ def test_the_grid_is_walked_by_keys(opened: Open) -> None:
     expect(page.locator("a.cell[aria-current]")).to_have_count(1)
 
 
-def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> None:
-    """In both themes, wide and narrow."""
-    theme, width = look
-    found = opened(_CELL, theme=theme, width=width)
-    found.page.get_by_label("Why? It is recorded.").fill("to see how it looks")
-    found.page.get_by_role("button", name="Show what changes").click()
+def test_how_it_looks(opened: Open) -> None:
+    """Opened narrow and dark, as everywhere: nearly all else is opened wide and light."""
+    found = opened(_CELL, theme="dark", width=390)
+    found.page.get_by_label("Why? The record keeps it.").fill("to see how it looks")
+    found.page.get_by_role("button", name="Preview the change").click()
     expect(found.page.get_by_text("calls in the last 7 days")).to_be_visible()
-    found.check()
-    found.shot("access")
+    found.check_looks("access")
+
+
+def test_a_change_is_made_and_undone_by_keys_alone(opened: Open) -> None:
+    """From the grid to what is saved: a tool is denied to everybody, and allowed again."""
+    page = opened("/access?find=read_note").page
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Change it")).to_be_visible()
+    tab_to(page, page.locator("select[name=do]"))
+    page.keyboard.type("deny")
+    tab_to(page, page.get_by_label("Why? The record keeps it."))
+    page.keyboard.type("a try")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("may not use demo/read_note")).to_be_visible()
+    press(page, page.get_by_role("button", name="Deny it"), "keys")
+    expect(page.get_by_text("Saved:")).to_be_visible()
+    expect(page.locator("a.cell[aria-current]")).to_contain_text("deny")
+    settled(page)
+    page.keyboard.press("u")
+    expect(page.get_by_text("Saved:")).to_have_count(0)

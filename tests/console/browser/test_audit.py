@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.console.browser.looks import Opened, settled
+from tests.console.browser.looks import Opened, press, settled
 from tests.console.mcp_session import of_operator
 from tests.console.running import Console
 
@@ -42,7 +42,7 @@ def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Cons
     expect(page.get_by_text("hash holds")).to_be_visible()
     page.go_back()
     page.get_by_role("button", name="Verify the chain").press("Enter")
-    expect(page.get_by_text("chain whole")).to_be_visible()
+    expect(page.get_by_text("chain intact")).to_be_visible()
     bars = page.locator("svg.histogram a")
     bars.first.focus()
     page.keyboard.press("Enter")
@@ -61,15 +61,32 @@ def test_the_record_is_exported(opened: Open, console: Console) -> None:
     assert "read_note" in text
 
 
-def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> None:
+def test_how_it_looks(opened: Open, console: Console) -> None:
     """In both themes, wide and narrow."""
-    theme, width = look
     _fill(console)
-    found = opened("/audit?agent=local", theme=theme, width=width)
+    found = opened("/audit?agent=local", theme="dark", width=390)
     expect(found.page.locator("tbody tr").first).to_be_visible()
-    found.check()
-    found.shot("audit")
+    found.check_looks("audit")
     found.page.locator("[data-opens-item]").first.click()
     expect(found.page.get_by_text("hash holds")).to_be_visible()
-    found.check()
-    found.shot("audit-record")
+    found.check_looks("audit-record")
+
+
+def test_a_refusal_is_found_opened_and_proven_by_mouse(opened: Open, console: Console) -> None:
+    """By what stands there: an agent's name narrows, a bar is its interval, a chip is taken away."""
+    _fill(console)
+    page = opened("/audit").page
+    press(page, page.get_by_role("link", name="local", exact=True).first, "mouse")
+    page.wait_for_url("**/audit?agent=local")
+    page.locator("svg.histogram a").last.click()
+    page.wait_for_url("**since=**")
+    for left in (2, 1):  # of the interval's two, and the agent's
+        press(page, page.locator(".chip.part a").last, "mouse")
+        expect(page.locator(".chip.part")).to_have_count(left)
+    expect(page.get_by_text("tool_not_found").first).to_be_visible()
+    row = page.locator("tr[data-item]", has_text="tool_not_found").first
+    press(page, row.locator("[data-opens-item]"), "mouse")
+    expect(page.get_by_text("hash holds")).to_be_visible()
+    press(page, page.get_by_role("link", name="All records"), "mouse")
+    press(page, page.get_by_role("button", name="Verify the chain"), "mouse")
+    expect(page.get_by_text("chain intact")).to_be_visible()

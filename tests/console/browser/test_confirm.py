@@ -69,7 +69,7 @@ def _told(page: Page) -> None:
 
 
 def test_one_page_goes_to_the_issuer_for_all(opened: Open, console: Console) -> None:
-    found = opened("/audit")
+    found = opened("/audit", apart=True)
     found.allowed = [_LOAD]
     first, context = found.page, found.page.context
     others = [context.new_page(), context.new_page()]
@@ -99,7 +99,7 @@ def test_one_page_goes_to_the_issuer_for_all(opened: Open, console: Console) -> 
 
 
 def test_a_page_that_is_not_confirmed_stays_and_says_why(opened: Open, console: Console) -> None:
-    found = opened("/audit")
+    found = opened("/audit", apart=True)
     page = found.page
     found.allowed = [_LOAD]
     page.goto(
@@ -119,7 +119,7 @@ def test_a_page_that_leaves_while_it_asks_leaves_the_turn_to_the_next(
     opened: Open, console: Console
 ) -> None:
     """Nobody else asked for twenty seconds, for an answer that nobody was there for any more."""
-    found = opened("/audit")
+    found = opened("/audit", apart=True)
     page, context = found.page, found.page.context
     found.allowed = [_LOAD]
     doubted = Doubted(context, console.url, _AWAY)
@@ -142,7 +142,7 @@ def test_a_page_that_leaves_while_it_asks_leaves_the_turn_to_the_next(
 
 
 def test_whoever_writes_is_not_led_away_and_loses_nothing(opened: Open, console: Console) -> None:
-    found = opened("/servers")
+    found = opened("/servers", apart=True)
     page = found.page
     found.allowed = [_LOAD]
     doubted = Doubted(page.context, console.url)
@@ -178,7 +178,7 @@ def test_whoever_writes_is_not_led_away_and_loses_nothing(opened: Open, console:
 
 
 def test_a_second_sign_in_leads_the_other_pages_on(opened: Open, console: Console) -> None:
-    found = opened("/audit")
+    found = opened("/audit", apart=True)
     page = found.page
     found.allowed = [_LOAD]
     listening(page)
@@ -192,7 +192,7 @@ def test_a_second_sign_in_leads_the_other_pages_on(opened: Open, console: Consol
 
 
 def test_a_browser_without_storage_is_told_so(opened: Open, console: Console) -> None:
-    found = opened("/audit")
+    found = opened("/audit", apart=True)
     page = found.page
     refused = 'Object.defineProperty(window, "localStorage", {get() { throw new DOMException("no", "SecurityError"); }});'
     page.context.add_init_script(refused)
@@ -205,7 +205,7 @@ def test_a_browser_without_storage_is_told_so(opened: Open, console: Console) ->
 def test_a_field_that_has_the_focus_keeps_nothing_waiting_and_what_is_written_does(
     opened: Open, console: Console
 ) -> None:
-    found = opened("/audit")
+    found = opened("/audit", apart=True)
     page = found.page
     found.allowed = [_LOAD]
     doubted = Doubted(page.context, console.url)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import WAYS, Opened, press
 from tests.console.running import Console, running
 
 Open = Callable[..., Opened]
@@ -24,32 +24,34 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
         yield found
 
 
-def test_a_host_is_connected_with_the_change_shown_and_back(opened: Open, console: Console) -> None:
+@pytest.mark.parametrize("by", WAYS)
+def test_a_host_is_connected_with_the_change_shown_and_back(
+    opened: Open, console: Console, by: str
+) -> None:
     file = console.config.parent / "home/.cursor/mcp.json"
     page = opened("/connect").page
     expect(page.get_by_text("notes<b>")).to_be_visible()
-    page.get_by_role("button", name="Connect… Cursor").focus()
-    page.keyboard.press("Enter")
+    press(page, page.get_by_role("button", name="Connect… Cursor"), by)
     expect(page.locator("ins").first).to_be_visible()
     assert file.read_text() == FILE
-    page.get_by_role("button", name="Write this change").click()
+    press(page, page.get_by_role("button", name="Write these lines"), by)
     expect(page.get_by_role("status")).to_contain_text("changed")
     assert "bridge" in file.read_text()
-    page.get_by_role("button", name="Disconnect… Cursor").click()
-    page.get_by_role("button", name="Take it out again").click()
-    expect(page.get_by_role("button", name="Connect… Cursor")).to_be_visible()
+    press(page, page.get_by_role("button", name="Disconnect… Cursor"), by)
+    press(page, page.get_by_role("button", name="Remove it again"), by)
+    # Exactly: "Disconnect… Cursor" has the words in it.
+    expect(page.get_by_role("button", name="Connect… Cursor", exact=True)).to_be_visible()
     assert file.read_text() == FILE
 
 
-def test_how_connecting_looks(opened: Open, look: tuple[str, int]) -> None:
+def test_how_connecting_looks(opened: Open) -> None:
     """The hosts, and what an import would do."""
-    theme, width = look
-    found = opened("/connect", theme=theme, width=width)
-    found.check()
+    found = opened("/connect", theme="dark", width=390)
+    found.check_looks()
     found.page.get_by_role("button", name="Import… the servers of Cursor").click()
     expect(found.page.get_by_role("button", name="Import")).not_to_have_count(0)
     expect(found.page.get_by_text("into", exact=False).first).to_be_visible()
-    found.check()
+    found.check_looks()
 
 
 def test_the_servers_of_a_host_are_taken_over_and_given_back(
@@ -71,8 +73,8 @@ def test_the_servers_of_a_host_are_taken_over_and_given_back(
     assert "x.example" not in file.read_text()
     assert "x.example" in console.config.read_text()
     page.get_by_role("button", name="Disconnect… Cursor").click()
-    page.get_by_role("button", name="Take it out again").click()
-    expect(page.get_by_role("button", name="Connect… Cursor")).to_be_visible()
+    page.get_by_role("button", name="Remove it again").click()
+    expect(page.get_by_role("button", name="Connect… Cursor", exact=True)).to_be_visible()
     assert file.read_text() == before
 
 
@@ -83,7 +85,7 @@ def test_servers_are_imported_from_a_text_and_from_a_path(opened: Open, console:
     page = found.page
     page.get_by_text("Import servers from elsewhere").click()
     page.get_by_label("Or what is in such a file").fill(text)
-    page.get_by_role("button", name="Show what happens").click()
+    page.get_by_role("button", name="Preview the import").click()
     plan = page.locator("#change-from")
     expect(plan.locator("tbody tr")).to_have_count(2)
     found.check()

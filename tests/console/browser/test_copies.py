@@ -58,7 +58,7 @@ def test_the_key_copies_how_the_page_is_done_from_a_terminal(opened: Open) -> No
 
 def test_times_are_told_by_the_clock_of_the_gateway(opened: Open, console: Console) -> None:
     """Of a machine whose clock is an hour ahead all that waits seemed to be over."""
-    found = opened("/inbox")
+    found = opened("/inbox", apart=True)
     page = found.page
     page.clock.set_system_time(time.time() + 3600)
     with console.calling("demo__write_note", name="a", text="hello"):

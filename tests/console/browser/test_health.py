@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import WAYS, Opened, press
 from tests.console.running import DEMO, Console, running
 
 Open = Callable[..., Opened]
@@ -34,16 +34,24 @@ def test_the_first_thing_is_open_and_says_what_to_type(opened: Open) -> None:
     expect(first.get_by_text("To do:")).to_be_hidden()
 
 
-def test_the_record_is_verified_by_a_button(opened: Open) -> None:
+@pytest.mark.parametrize("by", WAYS)
+def test_what_is_to_be_done_leads_to_the_server_and_the_record_is_verified(
+    opened: Open, by: str
+) -> None:
     page = opened("/health").page
-    page.get_by_role("button", name="Verify the record").click()
+    press(page, page.get_by_role("button", name="Verify the record"), by)
     expect(page.get_by_text("one unbroken chain up to #")).to_be_visible()
+    first = page.locator("details.thing").first
+    for seen in (False, True):
+        press(page, first.locator("summary"), by)
+        expect(first.get_by_text("To do:")).to_be_visible(visible=seen)
+    press(page, first.get_by_role("link", name="Look at the server"), by)
+    page.wait_for_url("**/servers/broken")
 
 
-def test_how_health_looks(opened: Open, look: tuple[str, int]) -> None:
+def test_how_health_looks(opened: Open) -> None:
     """Also where what is well is unfolded."""
-    theme, width = look
-    found = opened("/health", theme=theme, width=width)
-    expect(found.page.get_by_text("found nothing to do")).to_be_visible()
-    found.page.get_by_text("found nothing to do").click()
-    found.check()
+    found = opened("/health", theme="dark", width=390)
+    expect(found.page.get_by_text("checks passed")).to_be_visible()
+    found.page.get_by_text("checks passed").click()
+    found.check_looks()

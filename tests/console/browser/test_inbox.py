@@ -175,7 +175,7 @@ def test_the_second_of_two_people_sees_by_whom_it_was_decided(
 
 def test_a_new_request_notifies_whoever_asked_for_it(opened: Open, console: Console) -> None:
     """With nothing in it that anybody else wrote; and only in a browser where somebody turned it on."""
-    page = opened("/inbox").page
+    page = opened("/inbox", apart=True).page
     page.context.grant_permissions(["notifications"], origin=console.url)
     page.evaluate("""() => {
         window.told = [];
@@ -200,14 +200,12 @@ def test_a_new_request_notifies_whoever_asked_for_it(opened: Open, console: Cons
             assert "write_note" not in told[0]
 
 
-def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> None:
+def test_how_it_looks(opened: Open, console: Console) -> None:
     """In both themes, wide and narrow."""
-    theme, width = look
-    with console.calling("demo__write_note", name=f"{theme}{width}", text="y" * 2000):
-        found = opened("/inbox", theme=theme, width=width)
+    with console.calling("demo__write_note", name="looks", text="y" * 2000):
+        found = opened("/inbox", theme="dark", width=390)
         expect(found.page.get_by_role("button", name="Approve once")).to_be_visible()
-        found.check()
-        found.shot("inbox")
+        found.check_looks("inbox")
         found.page.get_by_role("button", name="Deny…").click()
         found.page.get_by_label("Why not?").fill("enough")
         found.page.get_by_role("dialog").get_by_role("button", name="Deny", exact=True).click()
@@ -274,3 +272,34 @@ def test_keys_go_on_where_a_box_was_ticked_by_mouse(opened: Open, console: Conso
         settled(page)
         page.keyboard.press("A")
         expect(page.get_by_role("button", name="Approve 2 once")).to_be_visible()
+
+
+def test_how_its_dialogs_look(opened: Open, console: Console) -> None:
+    """Several at once, and a change of arguments with its difference."""
+    found = opened("/inbox")
+    page = found.page
+    with ExitStack() as calls:
+        for name in ("a", "b"):
+            calls.enter_context(console.calling("demo__write_note", name=name, text="y" * 300))
+        expect(page.locator("#sum")).to_contain_text("2 waiting")
+        settled(page)
+        page.get_by_role("button", name="Edit…").click()
+        page.get_by_label("Other arguments").fill('{"name": "c", "text": "%s"}' % ("z" * 300))
+        page.get_by_role("button", name="Show the difference").click()
+        expect(page.locator("dialog ins")).to_have_count(2)
+        found.check_looks()
+        page.keyboard.press("Escape")
+        for one in range(2):
+            page.locator(".pick").nth(one).click()
+        settled(page)
+        page.get_by_role("button", name="Look at them…").click()
+        expect(page.get_by_role("button", name="Approve 2 once")).to_be_visible()
+        found.check_looks()
+
+
+def test_how_a_request_that_is_over_looks(opened: Open) -> None:
+    """Also one that never was."""
+    found = opened("/inbox/none")
+    found.allowed.append("error: Failed to load resource")
+    expect(found.page.get_by_role("heading", name="This request is over")).to_be_visible()
+    found.check_looks()

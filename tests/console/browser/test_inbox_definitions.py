@@ -76,13 +76,11 @@ def test_a_changed_definition_is_looked_at_and_accepted_or_refused(
     found = opened("/inbox")
     page = found.page
     expect(page.locator("#list [data-item]")).to_have_count(2)
-    found.check()
-    found.shot("inbox-definition")
+    found.check_looks("inbox-definition")
     page.goto(f"{console.url}/servers/demo/pin/text?tool=echo")
     expect(page.locator("pre")).to_contain_text("U+200B")
     expect(page.get_by_role("button", name="Accept this definition")).to_be_visible()
-    found.check()
-    found.shot("definition-whole")
+    found.check_looks("definition-whole")
     page.goto(f"{console.url}/inbox")
     first = page.locator("#list [data-item]").first
     expect(first.locator("ins")).to_have_count(1)

@@ -85,7 +85,7 @@ def test_a_reference_from_another_site_leads_to_the_page(
 def test_a_new_window_and_a_reload_show_the_page_again(
     opened: Callable[..., Opened], console: Console
 ) -> None:
-    first = opened("/audit?tool=echo")
+    first = opened("/audit?tool=echo", apart=True)
     expect(first.page.get_by_role("heading", name="Audit")).to_be_visible()
     first.page.reload()
     expect(first.page.get_by_text("with tool")).to_be_visible()
@@ -104,7 +104,7 @@ def test_a_new_window_and_a_reload_show_the_page_again(
 def test_a_page_says_that_its_session_was_ended_and_shows_nothing_any_more(
     opened: Callable[..., Opened], console: Console
 ) -> None:
-    found = opened("/live")
+    found = opened("/live", apart=True)
     page = found.page
     expect(page.get_by_role("heading", name="Live")).to_be_visible()
     listening(page)
@@ -134,7 +134,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
 def test_a_page_in_front_of_which_nobody_sits_ends(
     opened: Callable[..., Opened], short: Console
 ) -> None:
-    found = opened("/inbox")
+    found = opened("/inbox", apart=True)
     page = found.page
     page.goto(short.new_url())
     page.wait_for_url(lambda url: "/open" not in url)

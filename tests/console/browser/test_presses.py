@@ -209,7 +209,7 @@ def test_whoever_was_writing_goes_on_writing_nowhere(opened: Open, console: Cons
 
 def test_a_row_that_moves_under_the_pointer_is_not_pressed(opened: Open, console: Console) -> None:
     """Somebody else signs out, and the button of the next one stands where theirs stood."""
-    page = opened("/inbox").page
+    page = opened("/inbox", apart=True).page
     page.clock.install()
     page.goto(f"{console.url}/sessions")
     opened("/inbox")

@@ -42,10 +42,12 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
 
 def test_a_server_is_restarted_by_keys_with_a_reason(opened: Open) -> None:
     """From the list, without a mouse."""
-    page = opened("/servers").page
+    found = opened("/servers")
+    page = found.page
     page.get_by_role("link", name="demo", exact=True).focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="demo")).to_be_visible()
+    found.ready()  # it takes keys a moment after it stands there
     page.keyboard.press("r")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.type("it leaks memory")
@@ -85,16 +87,15 @@ def test_a_changed_definition_is_accepted_after_a_look(opened: Open) -> None:
     expect(page.get_by_text("held back")).to_have_count(0)
 
 
-def test_how_servers_look(opened: Open, look: tuple[str, int]) -> None:
+def test_how_servers_look(opened: Open) -> None:
     """The list, one that is up, one that is not."""
-    theme, width = look
-    found = opened("/servers", theme=theme, width=width)
+    found = opened("/servers", theme="dark", width=390)
     expect(found.page.get_by_role("link", name="changing")).to_be_visible()
-    found.check()
+    found.check_looks()
     for server in ("demo", "broken"):
         found.page.goto(f"{found.console.url}/servers/{server}")
         expect(found.page.locator("#history svg")).to_be_visible()
-        found.check()
+        found.check_looks()
 
 
 def test_the_list_says_how_each_server_does_and_is_sorted_by_it(

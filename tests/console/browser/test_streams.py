@@ -33,7 +33,7 @@ def stream(visitor: Visitor) -> Iterator[None]:
 
 
 def test_a_page_too_many_says_so_and_waits(opened: Open, console: Console) -> None:
-    found = opened("/audit")
+    found = opened("/audit", apart=True)
     page = found.page
     listening(page)
     page.clock.install()
@@ -70,7 +70,7 @@ def test_a_page_too_many_says_so_and_waits(opened: Open, console: Console) -> No
 def test_a_page_whose_session_has_ended_is_led_to_the_sign_in(
     opened: Open, console: Console
 ) -> None:
-    found = opened("/audit")
+    found = opened("/audit", apart=True)
     page = found.page
     found.allowed = ["error: Failed to load resource"]
     listening(page)
@@ -81,7 +81,7 @@ def test_a_page_whose_session_has_ended_is_led_to_the_sign_in(
 
 def test_more_pages_are_open_than_a_browser_has_connections(opened: Open, console: Console) -> None:
     """Six streams took all of them, and nothing was sent any more by any page. One page has the stream for all."""
-    found = opened("/inbox")
+    found = opened("/inbox", apart=True)
     first, context = found.page, found.page.context
     pages = [first]
     for _ in range(7):
@@ -106,7 +106,7 @@ def test_a_page_that_comes_to_the_stream_of_another_hears_of_what_was_before(
     opened: Open, console: Console
 ) -> None:
     """Between the making of a page and the moment from which on it hears."""
-    found = opened("/inbox")
+    found = opened("/inbox", apart=True)
     first, context = found.page, found.page.context
     listening(first)
     second = context.new_page()
@@ -137,7 +137,7 @@ def test_pages_tell_each_other_where_one_has_the_stream_for_all(
     opened: Open, console: Console, locks: bool
 ) -> None:
     """Elsewhere each has its own, and would hear everything twice."""
-    found = opened("/inbox")
+    found = opened("/inbox", apart=True)
     first, context = found.page, found.page.context
     if not locks:
         context.add_init_script("Object.defineProperty(navigator, 'locks', { value: undefined })")
@@ -181,7 +181,7 @@ def test_a_page_that_sleeps_with_the_stream_keeps_nobody_from_hearing(
     opened: Open, console: Console
 ) -> None:
     """Browsers put pages to sleep that nobody looks at: the others showed for ever what they showed, and said nothing."""
-    found = opened("/inbox")
+    found = opened("/inbox", apart=True)
     first, context = found.page, found.page.context
     listening(first)
     second = context.new_page()
@@ -204,7 +204,7 @@ def test_without_locks_a_page_that_nobody_sees_takes_no_connection(
     opened: Open, console: Console
 ) -> None:
     """There each has a stream of its own, and six of them are all that a browser opens to a host."""
-    found = opened("/inbox")
+    found = opened("/inbox", apart=True)
     page = found.page
     page.context.add_init_script(
         "Object.defineProperty(navigator, 'locks', { value: undefined });"

@@ -44,7 +44,7 @@ def test_a_tool_is_found_and_called_by_keys(opened: Open) -> None:
     expect(page.get_by_role("img", name="of 3000 tokens")).to_be_visible()
     page.get_by_role("link", name="demo__echo").focus()
     page.keyboard.press("Enter")
-    page.get_by_label("text · needed").fill("<b>hello</b>\u202e")
+    page.get_by_label("text · required").fill("<b>hello</b>\u202e")
     expect(page.get_by_label("Arguments")).to_have_value('{"text": "<b>hello</b>\u202e"}')
     page.keyboard.press("Enter")
     result = page.locator("#result")
@@ -54,8 +54,8 @@ def test_a_tool_is_found_and_called_by_keys(opened: Open) -> None:
 
 def test_numbers_keep_the_digits_that_were_typed(opened: Open) -> None:
     page = opened("/tools/one?server=demo&tool=add").page
-    page.get_by_label("a · needed").fill("1.50")
-    page.get_by_label("b · needed").fill("2")
+    page.get_by_label("a · required").fill("1.50")
+    page.get_by_label("b · required").fill("2")
     expect(page.get_by_label("Arguments")).to_have_value('{"a": 1.50, "b": 2}')
     page.get_by_label("Arguments").fill('{"a": 1, "b": "x"}')
     page.get_by_role("button", name="Call it").click()
@@ -79,12 +79,11 @@ def test_what_a_tool_says_of_itself_is_text(opened: Open) -> None:
     assert page.locator("img").count() == 0
 
 
-def test_how_tools_look(opened: Open, look: tuple[str, int]) -> None:
+def test_how_tools_look(opened: Open) -> None:
     """The catalogue, a search, one tool."""
-    theme, width = look
-    found = opened("/tools", theme=theme, width=width)
+    found = opened("/tools", theme="dark", width=390)
     expect(found.page.get_by_role("link", name="demo__add")).to_be_visible()
-    found.check()
+    found.check_looks()
     for path in ("/tools?q=remove+all+notes", "/tools/one?server=demo&tool=write_note"):
         found.page.goto(found.console.url + path)
-        found.check()
+        found.check_looks()

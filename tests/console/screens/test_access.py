@@ -13,8 +13,8 @@ async def test_a_person_changes_a_cell_by_its_forms_and_a_viewer_sees_it(tmp_pat
     async with within(tmp_path, DEMO) as console:
         operator, viewer = await console.person("operator"), await console.person("viewer")
         way = "/access?open_agent=%2A&open_server=demo&open_tool=echo"
-        assert "Show what changes" in (await operator.get(way)).text
-        assert "Show what changes" not in (await viewer.get(way)).text
+        assert "Preview the change" in (await operator.get(way)).text
+        assert "Preview the change" not in (await viewer.get(way)).text
         asked = "/access/cell?open_agent=%2A&open_server=demo&open_tool=echo"
         opened = (await viewer.api("GET", asked)).json()
         assert (opened["cell"]["word"], opened["cell"]["by"]) == ("allow", "server_grant")

@@ -20,7 +20,7 @@ async def test_it_says_what_is_used_what_is_left_and_when_it_refills(tmp_path: P
     async with within(tmp_path, LIMITS) as console:
         viewer = await console.person("viewer")
         empty = await viewer.get("/limits")
-        assert "Nothing is used" in empty.text
+        assert "Nothing used yet" in empty.text
         rate = console.parts.ground.now.gate("rate", Rate)
         assert rate is not None
         for name, count in (("ann", 4), ("bob", 1)):
@@ -43,7 +43,7 @@ async def test_it_says_what_is_used_what_is_left_and_when_it_refills(tmp_path: P
         assert (await viewer.api("GET", "/limits?scope=tool")).json()["limits"] == []
         page = await viewer.get("/limits")
         assert "none left" in page.text
-        assert "next in" in page.text
+        assert "next call in" in page.text
 
 
 async def test_callers_of_one_name_are_told_apart_and_what_refills_keeps_its_place(

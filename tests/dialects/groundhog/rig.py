@@ -108,6 +108,17 @@ class Rig:
         self.asks: dict[str, Any] = {}
         self._clients: list[Client] = []
 
+    def starting(self) -> asyncio.Event:
+        """Servers start until this is set."""
+        started = asyncio.Event()
+
+        async def settled() -> bool:
+            await started.wait()
+            return True
+
+        self.house.upstream.settled = settled  # type: ignore[method-assign]
+        return started
+
     async def __aenter__(self) -> Rig:
         await self.house.__aenter__()
         self.house.front.owners = self._owners

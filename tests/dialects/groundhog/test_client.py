@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Failure, Outcome, Refusal
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import SECONDS
 from tests.dialects.groundhog.rig import Client, Rig
@@ -278,6 +278,61 @@ async def test_a_connection_is_one_provider_whatever_sessions_it_has() -> None:
         facts = [call.facts["connection"] for call in rig.house.script.calls]
         assert facts[0] == facts[1] != facts[2]
         assert set(rig.asks) == set(facts)
+
+
+async def test_a_connection_that_is_another_callers_now_answers_no_more_for_what_its_former_one_registered() -> (
+    None
+):
+    """Nobody would end it when the key of whom the tool is was revoked. Another key of the same caller changes nothing."""
+    async with Rig() as rig:
+        rig.house.script.does("tools/register", structured(tool_id="t"))
+        client = rig.client(ANN, "key-ann")
+        await client.result("tools/register", dict(_SOME))
+        ((name, ask),) = rig.asks.items()
+        await client.result("session/create", {"token": "key-ann"})
+        assert list(rig.asks) == [name]
+        asked = asyncio.create_task(ask("tools/invoke", {"tool_id": "t"}))
+        question = await client.next()
+        await client.result("session/create", {"token": "key-bob"})
+        assert rig.asks == {}
+        with pytest.raises(CannotAsk):
+            await asyncio.wait_for(asked, SECONDS)
+        late = {"jsonrpc": "2.0", "id": question["id"], "result": {"data": 7}}
+        client.peer.message(json.dumps(late).encode())
+        await client.result("tools/register", dict(_SOME))
+        facts = [call.facts["connection"] for call in rig.house.script.calls]
+        assert list(rig.asks) == facts[1:]
+        assert facts[0] != facts[1]
+        again = asyncio.create_task(rig.asks[facts[1]]("tools/invoke", {"tool_id": "t"}))
+        question = await client.next()
+        client.peer.message(json.dumps(late).encode())
+        client.peer.message(json.dumps({**late, "id": question["id"], "result": 8}).encode())
+        assert await asyncio.wait_for(again, SECONDS) == 8
+
+
+async def test_a_request_that_waits_for_the_start_is_of_the_caller_and_session_that_it_came_with() -> (
+    None
+):
+    """Another caller takes the connection while it waits."""
+    async with Rig() as rig:
+        rig.house.script.does("echo", structured(said=1))
+        rig.house.script.does("tools/register", structured(tool_id="t"))
+        client = rig.client(ANN, "key-ann")
+        mine = (await client.result("session/create", {"token": "key-ann"}))["session_id"]
+        started = rig.starting()
+        client.begin("tools/invoke", {"tool_id": "echo", "parameters": {}})
+        client.begin("tools/register", dict(_SOME))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await client.result("session/create", {"token": "key-bob"})
+        assert rig.asks == {}
+        started.set()
+        for _ in range(2):
+            assert "result" in await client.next()
+        calls = rig.house.script.calls
+        assert [(one.caller.id, one.credential) for one in calls] == [("ann", "key-ann")] * 2
+        assert {one.session for one in calls} == {mine}
+        assert rig.asks == {}
 
 
 async def test_a_fault_of_ours_is_recorded_like_every_refusal() -> None:

@@ -180,3 +180,20 @@ async def test_a_tool_is_there_as_long_as_anybody_stands_behind_it(tmp_path: Pat
     assert await run({}, call(), NOBODY) == {"from": "two"}
     found.gone("two")
     assert registry.tools == ()
+
+
+async def test_a_connection_that_left_while_its_tool_was_looked_at_answers_for_nothing(
+    tmp_path: Path,
+) -> None:
+    """Or that is another caller's since."""
+    registry, found = made(tmp_path)
+    add(registry, found, REGISTER)
+    found.stands_behind("gone", "directory_list", "1.0.0")
+    assert len(registry.tools) == 0
+    add(registry, found, REGISTER)
+    found.connected("here", NOBODY)
+    found.stands_behind("here", "directory_list", "1.0.0")
+    found.stands_behind("gone", "directory_list", "1.0.0")
+    assert len(registry.tools) == 1
+    found.gone("here")
+    assert registry.tools == ()

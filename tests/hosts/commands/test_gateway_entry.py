@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.cli.running import Running
 from gatewright.config import Settings, load
 from gatewright.hosts.commands import gateway_entry

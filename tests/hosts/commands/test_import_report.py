@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gatewright.config import load
-from gatewright.hosts.commands.import_report import COLUMNS, Store, comment, document, remarks, rows
+from gatewright.hosts.commands.import_report import COLUMNS, comment, document, remarks, rows
+from gatewright.hosts.commands.import_secrets import Store
 from gatewright.hosts.plan import Known, make_plan
 from gatewright.hosts.read import Place, read
 

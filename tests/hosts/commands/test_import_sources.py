@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.hosts.commands.import_sources import Found, fetch, find_sources
 from gatewright.hosts.commands.imports import bring_in
 from gatewright.hosts.model import CannotRead

@@ -24,7 +24,8 @@ from gatewright.config.build import build
 from gatewright.config.documents import parse as parse_ours
 from gatewright.config.draft import Draft
 from gatewright.config.edit import add_servers
-from gatewright.hosts.commands.import_report import Store, comment, document, remarks, rows
+from gatewright.hosts.commands.import_report import comment, document, remarks, rows
+from gatewright.hosts.commands.import_secrets import Store
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.parse import parse
 from gatewright.hosts.plan import Known, make_plan

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.hosts.commands import take_over
 from gatewright.hosts.commands.import_sources import Found
 from gatewright.hosts.commands.imports import bring_in

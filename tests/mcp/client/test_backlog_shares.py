@@ -44,10 +44,32 @@ def test_what_was_read_is_room_again() -> None:
     assert fill(shares, EVE, 0) == 600
 
 
+def test_what_is_taken_in_another_order_than_it_was_sent_is_its_senders_room_again() -> None:
+    """Freed was whoever had sent first: one caller passed its share, another had none, and nothing of it waited."""
+    shares = BacklogShares()
+    for ident in range(4):
+        shares.sent(ANN, 150, ident)
+        shares.late(ident, True)
+    assert shares.unaccepted == 600
+    for ident in range(4, 40):
+        assert shares.allows(BOB, 150, 600, MOST)
+        assert not shares.allows(ANN, 10, 600, MOST)
+        shares.sent(BOB, 150, ident)
+        if ident % 2:
+            shares.late(ident, True)
+            shares.late(ident, False)
+    shares.late(2, False)
+    assert shares.allows(ANN, 300, 450, MOST)
+    assert not shares.allows(ANN, 301, 450, MOST)
+
+
 def test_nothing_is_kept_of_whom_nothing_waits() -> None:
     shares = BacklogShares()
     for number in range(1000):
         assert shares.allows(("agent", str(number)), 10, 0, MOST)
-        shares.sent(("agent", str(number)), 10)
+        shares.sent(("agent", str(number)), 10, number)
+        if number % 3:
+            shares.late(number, True)
+            shares.late(number, False)
     assert shares.allows(ANN, 10, 0, MOST)
     assert not any(vars(shares).values())

@@ -31,6 +31,7 @@ class _Link:
     """A connection whose server takes every answer, or none."""
 
     spec = Endpoint(id="s")
+    number = 1
 
     def __init__(self, problem: Exception | None = None) -> None:
         self.told: list[tuple[str, dict[str, Any]]] = []
@@ -217,3 +218,63 @@ async def test_an_id_that_another_call_waits_under_ends_the_call_that_repeats_it
     callbacks.take(ASKED, again)
     await _turns()
     assert link.told[1:] == [(RESPOND, {"callback_id": "theirs", "response": "red"})]
+
+
+async def test_a_callback_of_a_lost_session_is_neither_answered_nor_in_the_way_in_the_next() -> (
+    None
+):
+    link, back, other = _Link(), _Back(), _Back()
+    first, second = _pending(back), _pending(other)
+    first.sent_in = link.number
+    callbacks = Callbacks(link)
+    callbacks.take(ASKED, first)
+    await _turns()
+    link.number = second.sent_in = 2
+    second.ident = 17
+    callbacks.forgotten()
+    callbacks.take(ASKED, second)
+    await _turns()
+    assert first.given_up is not None
+    assert "lost the session" in first.given_up.message
+    assert first.given_up.reason == "upstream_unavailable"
+    back.answer.set_result({"response": "blue"})
+    await _turns()
+    assert link.told == []
+    callbacks.take(ASKED, second)  # said twice, asked once
+    other.answer.set_result({"response": "red"})
+    await _turns()
+    assert len(other.asked) == 1
+    assert link.told == [(RESPOND, {"callback_id": "theirs", "response": "red"})]
+
+
+async def test_an_answer_on_its_way_does_not_arrive_in_the_next_session() -> None:
+    link, back = _Link(), _Back()
+    sent = asyncio.Event()
+
+    async def fetch(method: str, params: Any, timeout_s: float, whose: str = "") -> bytes:
+        await sent.wait()  # for the next session
+        link.told.append((method, params))
+        return b"{}"
+
+    link.fetch = fetch  # type: ignore[method-assign]
+    exchange, callbacks = _pending(back), Callbacks(link)
+    exchange.sent_in = link.number
+    callbacks.take(ASKED, exchange)
+    back.answer.set_result({"response": "blue"})
+    await _turns()
+    link.number = 2
+    callbacks.forgotten()
+    sent.set()
+    await _turns()
+    assert link.told == []
+    assert exchange.given_up is not None
+
+
+async def test_a_call_of_a_lost_session_asks_in_no_other() -> None:
+    link, back = _Link(), _Back()
+    exchange = _pending(back)
+    exchange.sent_in, link.number = 1, 2
+    Callbacks(link).take(ASKED, exchange)
+    await _turns()
+    assert back.asked == []
+    assert exchange.given_up is not None

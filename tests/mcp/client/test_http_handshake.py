@@ -14,6 +14,7 @@ from gatewright.mcp.client.http_handshake import FellBack, greet
 from gatewright.mcp.client.http_link import HttpLink
 from gatewright.mcp.client.link import LinkClosed, ServerFailed
 from gatewright.mcp.protocol.mcp_client import Handshake
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport.http_client import HttpUpstream
@@ -97,6 +98,25 @@ async def test_an_answer_on_a_stream_that_never_ends_is_an_answer(
         (await server.next("notifications/initialized")).say(202)
         await within(starting)
         assert link.wire.session == "s-9"
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_what_is_too_long_for_a_hello_is_not_read(streamed: bool) -> None:
+    """It takes up to a seventh of a second of 16 MiB, and a server may go on with that for as long as it is waited for."""
+    async with greeting("modern") as (_, server, starting):
+        asked = await server.next("server/discover")
+        found = {**NEW, "instructions": "-" * DECODED_BYTES}
+        if streamed:
+            asked.stream()
+            asked.event({"id": asked.body["id"], "result": found})
+            asked.end()
+        else:
+            asked.result(found)
+        with pytest.raises(
+            ServerFailed,
+            match="nothing that is an answer; what has more than 1048576 bytes is not read",
+        ):
+            await within(starting)
 
 
 async def test_a_url_that_knows_no_post_is_one_of_2024() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from gatewright.call import Answer, Caller, Failure, Question
 from gatewright.mcp.protocol.negotiate import Face
+from gatewright.servers.task_names import connection_name
 from tests.mcp.client.test_http_link import ASKED, DONE, NAME, begin, ended, scripted
 from tests.servers.rig import FakeBack, dispatch, text, tool_call
 from tests.servers.test_permission_admission import Permits
@@ -209,5 +210,7 @@ async def test_a_task_that_comes_when_its_session_has_ended_is_none_of_the_commo
         assert isinstance(await ended(calling), Answer)
         (await server.next("DELETE")).say(200)
         made = supervisor.tasks.made
-        assert made.heard("s", "", "T-1") is None
-        assert made.heard("s", "a", "T-1") is not None
+        spec = supervisor.fleet.servers["s"].spec
+        common, own = (connection_name(spec, one, None, made.process) for one in (None, "a"))
+        assert made.heard("s", common, "T-1") is None
+        assert made.heard("s", own, "T-1") is not None

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from gatewright.call import Answer, Client, Failure, Mgp
-from gatewright.mcp.protocol.eras import QUESTIONS
+from gatewright.mcp.protocol.input_required import QUESTIONS
 from gatewright.mcp.protocol.negotiate import EXTENSION, Face
 from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,12 +105,28 @@ async def test_a_question_that_a_failed_call_may_have_asked_is_nobody_elses() ->
         (Response(b"1", b'{"content":[],"isError":false}'), False),
         (Response(b"1", b'{"content":[{"isError":true,"a":"\\u00e4"}]}'), False),
         (Response(b"1", b'{"content":[]}'), False),
-        (Failure("upstream_unavailable"), False),
+        (Failure("upstream_unavailable"), True),
+        (Failure("restarting", "", {"sent": False}), False),
         (None, False),
     ],
 )
-def test_a_call_has_failed_where_its_server_says_so(reply: Any, fails: bool) -> None:
+def test_a_call_has_failed_where_its_server_says_so_or_says_nothing_that_can_be_read(
+    reply: Any, fails: bool
+) -> None:
     assert failed(reply) is fails
+
+
+@pytest.mark.parametrize("text", [b"isErro", b"\\\\", b"[],", b"i"])
+def test_a_long_result_may_be_an_error_wherever_it_says_so(text: bytes) -> None:
+    """`isError` may stand between a long content and a long `structuredContent`. What it takes to go through 16 MiB is more than others can
+    wait: a fifth of a second of backslashes."""
+    content = text * (2**24 // len(text))
+    reply = Response(
+        b"1", b'{"content":"%b","isError":true,"structuredContent":"%b"}' % (content, content)
+    )
+    began = time.process_time()
+    assert failed(reply) is True
+    assert time.process_time() - began < 0.005
 
 
 async def test_the_last_call_that_ends_is_seen_once() -> None:

@@ -22,7 +22,7 @@ class Slow:
         self.tasks: list[asyncio.Task[None]] = []
         self.outbox = ResponseQueue("slow", self.post, self.spawn)
 
-    async def post(self, frame: bytes) -> None:
+    async def post(self, frame: bytes, session: str | None) -> None:
         self.begun.append(frame)
         self.open += 1
         self.most = max(self.most, self.open)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gatewright.call import Call, Question
+from gatewright.call import Call, Failure, Question
 from gatewright.mcp.client import server_requests
 from gatewright.mcp.client.pending_requests import Clock, PendingRequest
 from gatewright.mcp.client.server_requests import UNATTRIBUTABLE, ServerRequests
@@ -230,6 +230,21 @@ async def test_a_question_of_a_call_that_fails_is_put_to_nobody_else(cancelled: 
     world.ask(METHODS[0], about=2, exact=False)
     await _turns()
     assert world.asked == [(2, 2)]
+
+
+@pytest.mark.parametrize("sent", [True, False])
+async def test_a_question_of_a_call_with_a_broken_answer_is_put_to_nobody_else(sent: bool) -> None:
+    """`"result": null` beside an error, say: it is over all the same. What was never sent has asked nothing."""
+    world = World()
+    world.start("a", modern=False)
+    world.start("b", modern=False)
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    exchange = world.open.pop(1)
+    exchange.settle(Failure("upstream_error", "broken", {} if sent else {"sent": False}))
+    world.questions.answered(exchange)
+    await _turns()
+    assert world.asked == ([] if sent else [(2, 1)])
 
 
 @pytest.mark.parametrize(

@@ -43,23 +43,3 @@ def test_what_a_modern_client_requires_stands_once_in_a_result(text: bytes, meth
     assert up["resultType"] == said.pop("resultType", "complete")
     assert up["_meta"] == {META_SERVER_INFO: INFO, **said.pop("_meta", {})}
     assert said.items() <= up.items()
-
-
-def test_an_interim_result_is_one_however_its_letters_are_written() -> None:
-    found = eras.read_interim(b'{"result\\u0054ype":"input\\u005frequired","requestState":"s"}')
-    assert found == eras.Interim({}, "s")
-
-
-def test_a_result_asks_so_many_questions_and_no_more() -> None:
-    text = b'{"resultType":"input_required","inputRequests":{%b}}'
-    for number in (eras.QUESTIONS, eras.QUESTIONS + 1):
-        asked = b",".join(b'"%d":{"method":"roots/list"}' % one for one in range(number))
-        if number > eras.QUESTIONS:
-            with pytest.raises(
-                eras.TooMuchAsked, match=f"asks {number} questions at once, and may ask"
-            ):
-                eras.read_interim(text % asked)
-        else:
-            found = eras.read_interim(text % asked)
-            assert found is not None
-            assert len(found.questions) == number

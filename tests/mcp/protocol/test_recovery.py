@@ -15,6 +15,7 @@ from gatewright.mcp.protocol.recovery import (
     Retries,
     read_hint,
 )
+from gatewright.mcp.protocol.retry_hints import MIRROR
 from gatewright.mcp.wire.codes import REASONS, recovery
 
 SEED: dict[str, Any] = {
@@ -227,3 +228,19 @@ def test_a_call_that_may_have_had_effects_is_repeated_only_where_that_is_safe(
     hint = read_hint({"code": code, "message": "x", "data": data})
     retries = Retries(Policy(trusting=trusting), half, repeatable=False)
     assert isinstance(retries.after(hint), Again) == again
+
+
+@pytest.mark.parametrize("place", ["bare", "_mgp", "mirror"])
+@pytest.mark.parametrize("first", ["_mgp", "mirror", "bare"])
+def test_that_a_call_was_sent_counts_wherever_the_server_says_it(place: str, first: str) -> None:
+    """Also beside another place that is read first and does not say so."""
+    hint: dict[str, Any] = {"retryable": True, "details": {"sent": False}}
+    ran: dict[str, Any] = {"details": {"sent": True}}
+    said: dict[str, dict[str, Any]] = {"bare": {}, "_mgp": {}, "mirror": {}}
+    said[first] |= hint
+    said[place] |= ran
+    data: dict[str, Any] = {**said["bare"]}
+    data |= {"_mgp": said["_mgp"]} if said["_mgp"] else {}
+    data |= {"_meta": {MIRROR: said["mirror"]}} if said["mirror"] else {}
+    found = read_hint({"code": 3000, "message": "x", "data": data})
+    assert (found.refused, found.unsent) == (False, False)

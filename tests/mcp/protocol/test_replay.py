@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gatewright.mcp.protocol.replay import FinishedStreams, Streams
 
 
@@ -54,6 +56,25 @@ def test_a_newer_connection_takes_over_and_the_older_cannot_take_back() -> None:
     stream.detach(old.sink)
     stream.add(b"x")
     assert (old.messages, new.messages) == ([], [b"x"])
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_stream_that_is_anothers_has_one_connection_and_what_was_kept_for_that_one(
+    kept: bool,
+) -> None:
+    stream, old, new, ended = Streams(1000).own, Connection(), Connection(), list[bool]()
+    stream.attach(old.sink, over=lambda: ended.append(True))
+    stream.detach(old.sink)
+    stream.add(b"said meanwhile")
+    stream.attach(old.sink, over=lambda: ended.append(True))
+    after = stream.handed
+    stream.pass_on(kept=kept)
+    stream.attach(new.sink, after)
+    stream.detach(new.sink)
+    stream.add(b"said later")
+    assert ended == [True]
+    assert old.messages == []
+    assert new.messages == ([b"said meanwhile"] if kept else [])
 
 
 def test_the_oldest_messages_are_forgotten_beyond_the_limit() -> None:

@@ -32,8 +32,9 @@ class Kept:
         self.answers: list[Spelled] = []
         self.abandoned: list[bytes] = []
 
-    def event(self, frame: bytes) -> None:
+    def event(self, frame: bytes) -> bool:
         self.events.append(jsonrpc.decode(frame))
+        return True
 
     def reconnect(self, retry_ms: int) -> None:
         self.events.append(retry_ms)
@@ -300,7 +301,7 @@ async def test_progress_goes_to_whoever_asked_and_only_while_it_asks() -> None:
     async with House() as house:
         peer = peer_of(house)
         told: list[Any] = []
-        peer.hearing["gw-1"] = told.append
+        peer.hearing["gw-1"] = told.append, peer.shown
         for token in ("gw-1", "gw-2", 1, None):
             params = {"progressToken": token, "progress": 1}
             assert peer.take(Notice("notifications/progress", params, SPEAKS))

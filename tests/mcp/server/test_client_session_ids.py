@@ -7,9 +7,10 @@ from typing import Any
 
 from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.mcp.protocol.outcomes import Spelled
+from gatewright.mcp.server.server_context import Presented
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import modern, rpc, within
-from tests.dialects.house import House, text
+from tests.dialects.house import _KEYS, House, text
 from tests.dialects.steps import CALL, Hang
 from tests.mcp.server.test_client_session import Kept, effect_of, peer_of
 from tests.mcp.server.test_pending_input import CAN, NAME, ROOTS
@@ -43,6 +44,26 @@ async def test_a_call_that_waits_for_its_caller_leaves_its_id_to_others() -> Non
         await within(call)
         assert b"complete" in third.answers[0].result
         assert (len(house.script.calls), peer.busy) == (1, False)
+        peer.close()
+
+
+async def test_only_equal_rights_come_back_for_a_call_that_waits_for_its_caller() -> None:
+    """Whoever does so is given what comes of the call, and what its next question says."""
+    async with House() as house:
+        house.script.does("echo", asks_twice)
+        peer, first, other, second, third = peer_of(house), *(Kept() for _ in range(4))
+        ann, less = (Presented(peer.door, _KEYS[key], key) for key in ("key-ann", "key-ann-less"))
+        peer.shown = ann
+        call = asyncio.create_task(peer.serve(says(peer, {}), first))
+        await within(answered(first))
+        peer.shown = less
+        await within(peer.serve(says(peer, retried(first, "q1")), other))
+        assert not other.answers[0].result
+        peer.shown = ann
+        await within(peer.serve(says(peer, retried(first, "q1")), second))
+        await within(peer.serve(says(peer, retried(second, "q2")), third))
+        await within(call)
+        assert b"complete" in third.answers[0].result
         peer.close()
 
 

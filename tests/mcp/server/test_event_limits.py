@@ -6,14 +6,8 @@ import json
 
 import pytest
 
-from gatewright.mcp.server.event_limits import SMALL_EVENT, fitting, is_told
+from gatewright.mcp.server.event_limits import SMALL_EVENT, fitting
 from gatewright.mcp.wire import jsonrpc
-
-
-def test_notifications_are_told_from_questions_and_answers() -> None:
-    assert is_told(jsonrpc.notification("notifications/progress", {"progress": 1}))
-    assert not is_told(jsonrpc.request(b"1", "elicitation/create", {}))
-    assert not is_told(jsonrpc.response(b"1", b"{}"))
 
 
 @pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])

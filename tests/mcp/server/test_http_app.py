@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcp.server.guard import bearer
 from tests.dialects.client import modern, rpc, within
 from tests.dialects.house import ANN, House, text
 from tests.dialects.steps import CALL, Hang
@@ -65,23 +64,6 @@ async def test_who_brings_a_key_is_its_owner() -> None:
         house.script.does("echo", text("hi"))
         await house.modern("tools/call", CALL, key="key-ann")
         assert [(one.caller, one.credential) for one in house.script.calls] == [(ANN, "key-ann")]
-
-
-@pytest.mark.parametrize(
-    ("value", "token"),
-    [
-        (b"Bearer abc", "abc"),
-        (b"bearer  abc ", "abc"),
-        (b"BEARER abc", "abc"),
-        (b"Bearer ", ""),
-        (b"Basic abc", None),
-        (b"Bearerabc", None),
-        (b"", None),
-    ],
-)
-def test_a_key_is_a_bearer_token(value: bytes, token: str | None) -> None:
-    assert bearer({b"authorization": value}) == token
-    assert bearer({}) is None
 
 
 # -- paths

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from gatewright.mcp.server.http_headers import HttpHeaders, headers_of
-from gatewright.mcp.server.http_reply import Whole
+from gatewright.mcp.server.http_responses import Whole
 from gatewright.transport.http_head import KnownHead
 
 JSON = (b"content-type", b"application/json")

@@ -13,13 +13,7 @@ import pytest
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Streams
 from gatewright.mcp.server import http_reply
-from gatewright.mcp.server.http_reply import (
-    HttpReply,
-    StreamWriter,
-    one_line,
-    send_json,
-    send_plain,
-)
+from gatewright.mcp.server.http_reply import HttpReply, StreamWriter, one_line
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Limits
 from gatewright.web.sse import SseEvent, SseParser
@@ -98,14 +92,6 @@ async def test_the_status_goes_with_a_plain_error_alone() -> None:
         jsonrpc.decode(EVENT),
         {"jsonrpc": "2.0", "id": 7, "error": {"code": 1, "message": ""}},
     ]
-
-
-async def test_responses_without_a_body_have_no_type() -> None:
-    end, json_ = Asgi(), Asgi()
-    await send_plain(end.send, 202)
-    await send_json(json_.send, b"{}", 503)
-    assert end.messages[0]["headers"] == [(b"content-length", b"0")]
-    assert (json_.messages[0]["status"], json_.body) == (503, b"{}")
 
 
 async def test_an_answer_is_given_once() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Caller, Outcome, Question
+from gatewright.call import Answer, Back, Call, Caller, Outcome, Question, Refusal
+from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import Answered, Wire, modern, rpc, within
 from tests.dialects.house import _KEYS, ANN, BOB, House, text
@@ -277,3 +278,77 @@ async def test_a_session_that_ends_during_its_handshake_hears_of_nothing(
         go.set()
         await session.whole()
         assert house.upstream.watching == {}
+
+
+async def test_a_key_with_other_limits_posts_to_no_stream_of_its_caller() -> None:
+    """What it asks would be heard by who opened the stream, and what servers say by its rights."""
+    async with House() as house:
+        house.script.does("echo", text("secret"))
+        for opens, posts in (("key-ann-less", "key-ann"), ("key-ann", "key-ann-less")):
+            host = await connected(house, key=opens)
+            foreign = await host.post(rpc("tools/call", CALL, 1), key=posts)
+            never = await house.post(rpc("ping"), path="/messages?session_id=0", key=posts)
+            assert (foreign.status, foreign.body) == (404, never.body)
+            assert (await host.ask("ping"))["result"] == {}
+        assert house.script.calls == []
+
+
+async def test_a_token_with_further_scopes_ends_the_stream_once_nothing_runs_on_it() -> None:
+    """Its client had asked for it in the middle of a session, and posted to a stream that it could not know to be of no use any more."""
+    async with House() as house:
+        hang = Hang()
+        house.script.does("echo", hang)
+        host = await connected(house, key="token-ann")
+        await host.post(rpc("tools/call", CALL, 1))
+        await hang.began.wait()
+        assert (await host.post(rpc("ping", None, 2), key="token-ann-more")).status == 404
+        assert (await host.ask("ping", None, 3))["result"] == {}
+        hang.end.set()
+        await host.stream.message()
+        assert (await host.post(rpc("ping", None, 4), key="token-ann-more")).status == 404
+        assert (await host.stream.whole()).messages == []
+
+
+async def test_a_stream_is_of_the_key_that_opened_it_also_where_another_posts() -> None:
+    async with House() as house:
+        host = await connected(house, key="key-ann")
+        other = await connected(house, key="key-ann")
+        for one in (host, other):
+            await one.ask("initialize", {"protocolVersion": "2024-11-05", "capabilities": {}})
+            await one.post(rpc("ping", None, 1), key="key-ann-2")
+            await one.stream.message()
+        looks = Dismissing(house.front)
+        house.gone.add("key-ann-2")  # who posted ends nothing of it
+        await looks.look()
+        assert (await host.ask("ping"))["result"] == {}
+        house.gone.clear()
+        await other.post(rpc("ping", None, 1), key="key-ann-2")
+        await other.stream.message()
+        house.gone.add("key-ann")
+        house.upstream.tell("notifications/tools/list_changed")
+        await looks.look()
+        for one in (host, other):
+            assert (await one.stream.whole()).messages == []
+
+
+async def test_a_stream_goes_on_with_what_was_posted_with_once_its_own_credential_has_come_to_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with House() as house:
+        host = await connected(house, key="key-ann")
+        await host.post(rpc("ping", None, 1), key="key-ann-2")
+        await host.stream.message()
+        known = house.front.identify
+
+        def identify(door: str, credential: str | None) -> Caller | Refusal:
+            ended = Refusal("auth_expired", "it has expired")
+            return ended if credential == "key-ann" else known(door, credential)
+
+        house.front.identify = identify
+        looks = Dismissing(house.front)
+        await looks.look()
+        host.options["key"] = "key-ann-2"
+        assert (await host.ask("ping"))["result"] == {}
+        house.gone.add("key-ann-2")
+        await looks.look()
+        assert (await host.stream.whole()).messages == []

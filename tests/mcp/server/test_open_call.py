@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Client, Event, Failure, Mgp, Question
 from gatewright.mcp.server import open_call
-from gatewright.mcp.server.open_call import PROGRESS, OpenCall, PlainProgress, Shared
+from gatewright.mcp.server.open_call import OpenCall, Shared
+from gatewright.mcp.server.plain_progress import PROGRESS
 from gatewright.secret_scanning.chunks import CHUNK, GAP
 from tests.kernel_parts import a_call
 
@@ -300,16 +301,3 @@ async def test_what_has_no_text_is_numbered_and_goes_on() -> None:
     one.emit(Event(CHUNK, {"content": {"type": "image", "data": "x"}}))
     one.emit(Event(CHUNK, {}))
     assert [each["index"] for each in reader.of(CHUNK)] == [0, 1]
-
-
-async def test_a_plain_client_hears_progress_in_mcps_words() -> None:
-    reader = Reader()
-    plain = PlainProgress(reader)
-    plain.emit(Event(PROGRESS, {"request_id": 1, "progress": 0.5, "message": "half"}))
-    plain.emit(Event(PROGRESS, {"progress": 0.25}))
-    plain.emit(Event("notifications/message", {}))
-    assert reader.of("notifications/progress") == [
-        {"progress": 0.5, "total": 1, "message": "half"},
-        {"progress": 0.5, "total": 1},
-    ]
-    assert await plain.ask(Question("x")) == {"asked": "x"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Refusal
-from gatewright.mcp.server.http_reply import challenge
+from gatewright.mcp.server.http_responses import challenge
 from gatewright.mcp.server.protected_resource import Protected
 
 ISSUER = "https://auth.example"

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Client, Failure
-from gatewright.mcp.protocol import eras
+from gatewright.mcp.protocol import request_state
 from gatewright.mcp.server.pending_input import PENDING_S, bound_to
 from gatewright.mcp.server.sealed_state import resealed, state_of
 from gatewright.mcp.wire import jsonrpc
@@ -30,7 +30,7 @@ async def test_the_state_of_a_parked_call_is_of_its_caller_and_request() -> None
     async with House() as house:
         front = house.front
         digest, mine = (
-            eras.request_digest(CALL.method, CALL.params),
+            request_state.request_digest(CALL.method, CALL.params),
             bound_to(CALL.caller, "http", ""),
         )
         sealed = state_of(front, CALL, "h1")

@@ -53,8 +53,9 @@ class Answering:
         self.behind = 0
         self.sent: list[bytes] = []
 
-    def event(self, frame: bytes) -> None:
+    def event(self, frame: bytes) -> bool:
         self.sent.append(frame)
+        return True
 
 
 def _asked(*extensions: str) -> Inbound:

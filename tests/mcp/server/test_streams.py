@@ -22,8 +22,10 @@ from gatewright.call import (
     Outcome,
     Refusal,
     Unrecorded,
+    UserContext,
 )
-from gatewright.mcp.server.open_call import HANDLE, PROGRESS, SLOW_BYTES
+from gatewright.mcp.server.open_call import HANDLE, SLOW_BYTES
+from gatewright.mcp.server.plain_progress import PROGRESS
 from gatewright.mcp.server.streams import CANCEL, Streams
 from gatewright.secret_scanning.chunks import CHUNK
 from tests.kernel_parts import a_call
@@ -128,6 +130,24 @@ async def test_another_session_or_type_of_id_names_nothing() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert len(on) == 0
+
+
+@pytest.mark.parametrize("session", ["s", None])
+async def test_a_key_of_the_same_caller_with_other_limits_neither_cancels_a_call_nor_hears_of_it(
+    session: str | None,
+) -> None:
+    on, reader, ann = streams(), Reader(), Caller("ann", "agent", "k1")
+    call = a_stream(session, caller=ann, credential="a")
+    task = running(on, call, reader)
+    await asyncio.sleep(0)
+    name = 7 if session else reader.of(PROGRESS)[0]["_meta"][HANDLE]
+    less = replace(ann, key_id="k2", user=(UserContext(trust="untrusted"),))
+    other = replace(call, caller=less, credential="b")
+    assert await cancel(on, other, name) == {"cancelled": False, "reason": "not_active"}
+    assert not task.done()
+    successor = replace(call, caller=replace(ann, key_id="k3"), credential="c")
+    assert (await cancel(on, successor, name))["cancelled"] is True
+    assert isinstance(await task, Failure)
 
 
 async def test_without_a_session_the_handle_names_a_call_for_its_caller_at_its_door_alone() -> None:

@@ -317,3 +317,9 @@ def test_the_messages_of_a_batch_are_counted_together(value: bytes) -> None:
     found = jsonrpc.parse_many(b"[" + b",".join([one] * 45) + b"]")
     assert isinstance(found, Malformed)
     assert found.message.endswith("send its messages one by one")
+
+
+def test_notifications_are_told_from_questions_and_answers() -> None:
+    assert jsonrpc.is_notification(jsonrpc.notification("notifications/progress", {"progress": 1}))
+    assert not jsonrpc.is_notification(jsonrpc.request(b"1", "elicitation/create", {}))
+    assert not jsonrpc.is_notification(jsonrpc.response(b"1", b"{}"))

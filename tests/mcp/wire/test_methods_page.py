@@ -42,7 +42,7 @@ def row(word: Word) -> str:
 
 
 def door_row(door: Door) -> str:
-    """One line of the table of doors."""
+    """One line of the table of endpoints."""
     envelopes = "envelopes, [rooms.md](rooms.md)"
     takes = ", ".join(f"`{one}`" for one in door.takes)
     asked = takes or ("all above" if door.dialect == "MCP" else envelopes)
@@ -73,8 +73,8 @@ def test_every_message_has_its_row_and_no_row_has_another_message() -> None:
     assert rows == [row(word) for word in WORDS]
 
 
-def test_every_door_has_its_row_and_no_row_has_another_door() -> None:
-    _, _, table = PAGE.read_text().partition("## Doors")
+def test_every_endpoint_has_its_row_and_no_row_has_another_endpoint() -> None:
+    _, _, table = PAGE.read_text().partition("## Endpoints")
     rows = [line for line in table.splitlines() if line.startswith("| ")]
     assert rows[2:] == [door_row(door) for door in DOORS]
 

@@ -81,3 +81,19 @@ async def test_of_what_was_answered_nothing_long_is_kept() -> None:
     bus.system("error", {"error": "x", "message": "y"}, about=bus.of("worker")[-1]["id"])
     said = bus.of("worker")[-1]
     assert (said["to"], said["payload"]["error"]["code"]) == (["eve"], -32603)
+
+
+async def test_what_one_asks_who_has_left_before_it_is_begun_is_not() -> None:
+    """Its answer would be for whoever is called so next. What it only tells is heard."""
+    bus, worker = Bus(), Worker()
+    bus.join("worker", responder=worker)
+    for ident in (1, None):
+        _ask(bus, "eve", ident)
+    bus.system("presence", {"event": "leave", "participant": {"id": "eve"}})
+    _ask(bus, "ann", 2)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert [(sender, "id" in body) for sender, body in worker.asked] == [
+        ("eve", False),
+        ("ann", True),
+    ]

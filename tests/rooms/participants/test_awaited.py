@@ -46,3 +46,14 @@ async def test_all_that_is_waited_for_ends_when_the_place_is_lost() -> None:
     assert [future.done() for future in futures] == [False, True]
     with pytest.raises(GoneError):
         await futures[1]
+
+
+async def test_what_one_alone_may_answer_ends_when_that_one_leaves() -> None:
+    awaited = Awaited()
+    hers = awaited.expect("a", ["ann"])
+    anyones, either = awaited.expect("b"), awaited.expect("c", ["ann", "bob"])
+    awaited.left("ann")
+    with pytest.raises(GoneError, match="ann has left the room"):
+        await hers
+    assert not anyones.done()
+    assert not either.done()

@@ -1,32 +1,32 @@
-"""Counting what others do wrong."""
+"""What participants' errors say, and how they are caught."""
 
 from __future__ import annotations
 
-from gatewright.rooms.participants.errors import Conduct
+import pytest
+
+from gatewright.rooms.participants import errors
+from gatewright.rooms.participants.errors import (
+    CallError,
+    NotAllowedError,
+    RoomError,
+    RoomRefusedError,
+)
 
 
-def test_the_first_the_tenth_and_the_hundredth_are_told() -> None:
-    """MCPX-4.3-4."""
-    conduct, told = Conduct(), list[tuple[str, int]]()
-    for _ in range(150):
-        conduct.count("eve", lambda who, count: told.append((who, count)))
-    assert told == [("eve", 1), ("eve", 10), ("eve", 100)]
-    assert not conduct.is_ignored("eve")
+@pytest.mark.parametrize(
+    ("capabilities", "said"), [((), "none"), (("chat", "mcp/response:*"), "chat, mcp/response:*")]
+)
+def test_who_may_not_is_told_what_it_may(capabilities: tuple[str, ...], said: str) -> None:
+    error = NotAllowedError("mcp/request:tools/call", capabilities)
+    assert f"({said}) do not cover 'mcp/request:tools/call'" in str(error)
+    assert error.kind == "mcp/request:tools/call"
 
 
-def test_each_sender_has_a_score_of_its_own() -> None:
-    """MCPX-4.3-4."""
-    conduct, told = Conduct(ignored_at=3), list[tuple[str, int]]()
-    for who in ("eve", "mallory", "eve", "mallory", "eve"):
-        conduct.count(who, lambda who, count: told.append((who, count)))
-    assert conduct.counts == {"eve": 3, "mallory": 2}
-    assert told == [("eve", 1), ("mallory", 1)]
-    assert [conduct.is_ignored(who) for who in ("eve", "mallory", "ana")] == [True, False, False]
+def test_what_the_other_end_said_is_there_for_people_and_for_programs() -> None:
+    refused, failed = RoomRefusedError("rate_limited", "slower"), CallError(-32602, "no", {"a": 1})
+    assert (str(refused), refused.error) == ("rate_limited: slower", "rate_limited")
+    assert (str(failed), failed.code, failed.data) == ("no (-32602)", -32602, {"a": 1})
 
 
-def test_names_that_a_stranger_makes_up_do_not_fill_the_memory() -> None:
-    conduct = Conduct(ignored_at=1)
-    for number in range(20_000):
-        conduct.count(f"eve-{number}", lambda who, count: None)
-    assert len(conduct.counts) == 10_000
-    assert conduct.is_ignored("eve-1")
+def test_one_name_catches_each_of_them() -> None:
+    assert all(issubclass(getattr(errors, name), RoomError) for name in errors.__all__)

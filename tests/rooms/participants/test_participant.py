@@ -20,7 +20,7 @@ from gatewright.rooms.participants import (
     Participant,
     RoomRefusedError,
 )
-from gatewright.rooms.participants.errors import Conduct
+from gatewright.rooms.participants.conduct import Conduct
 from gatewright.rooms.participants.participant import Heard
 from tests.rooms.participants.bus import Bus, call, within
 

@@ -49,3 +49,12 @@ def test_presence_adds_and_takes_away_others() -> None:
     assert roster.others == {"bob": ()}
     _told(roster, "presence", {"event": "leave", "participant": {"id": "bob"}})
     assert roster.others == {}
+
+
+def test_who_leaves_is_told_on_and_nobody_else() -> None:
+    told: list[str] = []
+    roster = Roster(told.append)
+    _told(roster, "welcome", {"you": {"id": "ada"}, "participants": [{"id": "bob"}]})
+    for event, name in (("join", "eve"), ("leave", "bob"), ("leave", "ada")):
+        _told(roster, "presence", {"event": event, "participant": {"id": name}})
+    assert told == ["bob"]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from gatewright.call import Failure
+from gatewright.mcp.client.link import Link
 from gatewright.sdk import Context, Server
-from gatewright.sdk.client import Client, Options
+from gatewright.sdk.client import Client, Options, connection
+from gatewright.sdk.client.connection import Connection
 from gatewright.sdk.errors import TransportError
 from tests.sdk.client.scripted import Scripted, text, within
 from tests.servers.rig import SERVERS
@@ -154,3 +159,55 @@ async def test_who_gets_into_protected_servers_may_be_given() -> None:
     finally:
         await served.stop()
     assert authorizer.turns == [401]
+
+
+class Retired:
+    """A link of no more use, whose calls go on until they are given up."""
+
+    def __init__(self) -> None:
+        self.spec = SimpleNamespace(id="s")
+        self.patient = False
+        self.why: Failure | None = None
+        self.stopping = asyncio.Event()
+        self._over = asyncio.Event()
+
+    async def stop(self, grace_s: float) -> None:
+        """Wait for its calls, for as long as they may take where that is wanted."""
+        self.stopping.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if self.patient else grace_s):
+                await self._over.wait()
+
+    def give_up(self, why: Failure) -> None:
+        """End them."""
+        self.why = why
+        self._over.set()
+
+
+async def test_calls_of_a_link_that_is_left_go_on_until_the_client_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They were cut five seconds after the next call, and the session deleted."""
+    monkeypatch.setattr(connection, "_CLOSE_S", 0.01)
+    link, made = Retired(), Connection("http://127.0.0.1:1/mcp", Options(), lambda *_: None)
+    made._leave(cast("Link", link))
+    await within(link.stopping.wait())
+    await asyncio.sleep(0.1)
+    assert len(made._leaving) == 1
+    await within(made.close())
+    assert not made._leaving
+    assert link.why is not None
+    assert link.why.details == {"sent": True}
+    assert "the client is closed" in link.why.message
+
+
+async def test_a_link_that_is_left_while_the_client_closes_has_no_more_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "_CLOSE_S", 0.01)
+    link, made = Retired(), Connection("http://127.0.0.1:1/mcp", Options(), lambda *_: None)
+    await within(made.close())
+    made._leave(cast("Link", link))
+    await within(made.close())
+    assert link.stopping.is_set()
+    assert not made._leaving

@@ -8,13 +8,13 @@ from typing import Any
 
 from gatewright.call import ANONYMOUS
 from gatewright.sdk import Registry, mcp_tool
-from gatewright.sdk.server.served_registry import ProxiedServer
+from gatewright.sdk.server.served_registry import ServedRegistry
 from tests.sdk.client.scripted import within
 
 
 async def test_changes_are_told_from_any_thread_until_nobody_watches() -> None:
     heard: asyncio.Queue[Any] = asyncio.Queue()
-    behind = ProxiedServer(Registry(), dict, "")
+    behind = ServedRegistry(Registry(), dict, "")
     end = behind.watch(ANONYMOUS, "", lambda *said: heard.put_nowait(said))
     thread = threading.Thread(target=behind.tell, args=("m", {"a": 1}))
     thread.start()
@@ -29,7 +29,7 @@ async def test_changes_are_told_from_any_thread_until_nobody_watches() -> None:
 
 async def test_header_annotations_are_those_of_the_tool_that_is_there_now() -> None:
     registry = Registry()
-    behind = ProxiedServer(registry, dict, "how")
+    behind = ServedRegistry(registry, dict, "how")
     schema = {
         "type": "object",
         "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
@@ -45,7 +45,7 @@ async def test_header_annotations_are_those_of_the_tool_that_is_there_now() -> N
 
 
 async def test_nobody_waits_for_a_server_of_this_process() -> None:
-    behind = ProxiedServer(Registry(), dict, "")
+    behind = ServedRegistry(Registry(), dict, "")
     assert await behind.settled()
     behind.forget("session")
     assert await behind.describe("", ANONYMOUS) == ({}, "")

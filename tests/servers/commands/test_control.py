@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from gatewright.cli.running import Endpoint
+from gatewright.servers.commands import control
 from tests.cli.gateways import DEMO, serving
 from tests.cli.shell import Shell
 
@@ -86,6 +88,16 @@ def test_a_server_drains_stays_down_and_is_started(beside: Shell) -> None:
     made = beside.run("key", "create", "bot", "--key", _operator(beside))
     agent = beside.run("server", "drain", "demo", "--key", made.out.strip())
     assert agent.error["code"] == "access_denied"
+
+
+def test_of_a_server_that_still_ends_it_is_said_what_it_waits_for(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = {"status": "draining", "reason": "2 calls run"}
+    monkeypatch.setattr(control, "ask", lambda *_, **__: said)
+    monkeypatch.setattr(control, "endpoint", lambda *_, **__: Endpoint("http://127.0.0.1:1"))
+    control.stop("demo")
+    assert capfd.readouterr() == ("demo\tdraining\n", "demo: 2 calls run\n")
 
 
 @pytest.mark.parametrize("verb", ["restart", "drain", "start", "stop", "logs"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.config import SettingsError
 from gatewright.servers.commands import isolate as command
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.servers.commands.tool import read_arguments
 from tests.cli.endpoints import Endpoint
 from tests.cli.shell import Shell

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.transport.isolation.mounts import HOME, mounts, program_places
+from gatewright.transport.isolation.mounts import HOME, mounts
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation
 
 
@@ -96,7 +96,7 @@ def test_configuration_and_state_are_hidden_in_folders_that_are_shown(tmp_path: 
     text = " ".join(found)
     assert f"--tmpfs {work}/state --remount-ro {work}/state" in text
     assert f"{work}/mgp.toml" not in text
-    assert text.index(f"--bind {work} {work}") < text.index(f"--tmpfs {work}/state")
+    assert text.index(f"--tmpfs {work} ") < text.index(f"--tmpfs {work}/state")
     assert f"--tmpfs {tmp_path}/me" not in text
 
 
@@ -125,16 +125,16 @@ def test_a_folder_with_a_hidden_file_is_its_other_entries_each_as_it_may_be_used
     hidden = (f"{work}/mgp.toml", f"{work}/later.toml")
     read, write = (f"{work}/fixed",), (str(tmp_path / "work"), f"{work}/fixed/deep")
     found = options(tmp_path, level="confined", read=read, write=write, hidden=hidden)
-    at = found.index("--tmpfs", found.index(HOME))
+    at = next(n for n in range(len(found)) if found[n : n + 2] == ["--tmpfs", str(work)])
     assert found[at : found.index("--remount-ro", at) + 2] == [
         *("--tmpfs", str(work)),
         *("--ro-bind-try", f"{work}/fixed", f"{work}/fixed"),
         *("--symlink", "sub", f"{work}/link"),
         *("--bind-try", f"{work}/notes", f"{work}/notes"),
         *("--bind-try", f"{work}/sub", f"{work}/sub"),
-        *("--bind-try", f"{work}/fixed/deep", f"{work}/fixed/deep"),
         *("--remount-ro", str(work)),
     ]
+    assert found.index(f"{work}/fixed/deep") > found.index("--remount-ro", at)
 
 
 def test_the_folder_above_that_of_a_hidden_file_is_shown_without_it(tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ def test_a_folder_with_a_hidden_file_and_a_crowd_of_others_keeps_the_server_down
 ) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    for number in range(201):
-        (work / str(number)).touch()
+    for name in (*map(str, range(201)), "mgp.toml"):
+        (work / name).touch()
     with pytest.raises(CannotIsolate, match="name the folders in it instead"):
         options(tmp_path, read=(str(work),), hidden=(f"{work}/mgp.toml",))
 
@@ -198,44 +198,44 @@ def test_of_a_home_folder_only_the_script_is(tmp_path: Path) -> None:
     assert str(tmp_path / "me") not in found
 
 
-def test_a_program_is_followed_to_its_interpreter(tmp_path: Path) -> None:
-    python = program(tmp_path / "pyenv" / "3.11" / "bin" / "python3.11", "ELF")
-    (tmp_path / "pyenv" / "3.11" / "lib" / "python3.11").mkdir(parents=True)
-    venv = tmp_path / "venv"
-    (venv / "bin").mkdir(parents=True)
-    (venv / "pyvenv.cfg").write_text("")
-    (venv / "bin" / "python").symlink_to(python)
-    tool = program(venv / "bin" / "tool", f"#!{venv}/bin/python\n")
-    link = tmp_path / "me" / ".local" / "bin" / "tool"
-    link.parent.mkdir(parents=True)
-    (tmp_path / "me" / ".local" / "lib" / "python3.11").mkdir(parents=True)
-    link.symlink_to(tool)
-    found = {*program_places(str(link), "/usr/bin")}
-    assert found == {
-        str(link.parent),
-        str(venv),
-        str(venv / "bin"),
-        str(tmp_path / "pyenv" / "3.11"),
-        str(tmp_path / "pyenv" / "3.11" / "bin"),
-    }
-
-
-def test_env_is_followed_to_what_it_starts(tmp_path: Path) -> None:
-    node = tmp_path / "nvm" / "bin" / "node"
-    program(node, "ELF")
-    (tmp_path / "nvm" / "lib" / "node_modules").mkdir(parents=True)
-    tool = program(tmp_path / "tools" / "npx", "#!/usr/bin/env node\n")
-    found = {*program_places(tool, str(node.parent))}
-    assert found == {str(tmp_path / "tools"), str(node.parent), str(tmp_path / "nvm")}
-
-
-def test_links_that_lead_in_a_circle_end(tmp_path: Path) -> None:
-    (tmp_path / "a").symlink_to(tmp_path / "b")
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    assert len({*program_places(str(tmp_path / "a"), "")}) == 2
+@pytest.mark.parametrize("named", ["read", "write", "cwd"])
+def test_a_place_behind_a_link_that_a_server_may_change_keeps_it_down(
+    tmp_path: Path, named: str
+) -> None:
+    work, other = tmp_path / "work", tmp_path / "other" / "data"
+    work.mkdir()
+    other.mkdir(parents=True)
+    (work / "link").symlink_to(other.parent)
+    place = f"{work}/link/data"
+    given: dict[str, Any] = {"level": "confined", "write": (str(work),)}
+    if named == "cwd":
+        (tmp_path / "here").symlink_to(place)
+        given["read"] = (f"{tmp_path}/here",)  # as a `cwd` that is written
+    else:
+        given[named] = (*given.get(named, ()), place)
+    with pytest.raises(CannotIsolate, match=r"work/link, which leads to .* is a link in a folder"):
+        options(tmp_path, **given)
+    given["changed_by_others"] = given.pop("write")[:1]
+    if named == "read":
+        with pytest.raises(CannotIsolate, match="name what it leads to"):
+            options(tmp_path, **given)
 
 
 def test_a_home_that_cannot_be_made_keeps_the_server_down(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
     with pytest.raises(CannotIsolate, match="cannot be made"):
         options(tmp_path, level="confined")
+
+
+def test_a_circle_of_links_that_another_server_made_keeps_only_whom_it_concerns_down(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "w" / "b").symlink_to("b")
+    others = (str(tmp_path / "w"), str(tmp_path / "w" / "b"))
+    place = f"{tmp_path}/data"
+    found = options(tmp_path, level="confined", write=(place,), changed_by_others=others)
+    assert place in bound(found, "--bind")
+    with pytest.raises(CannotIsolate):
+        options(tmp_path, level="confined", write=(others[1],), changed_by_others=others)

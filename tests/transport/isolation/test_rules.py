@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from gatewright.transport.isolation.rules import CannotIsolate, Isolation
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation, real_path
 from gatewright.transport.launch import CannotStart
 
 
@@ -21,3 +23,11 @@ def test_any_other_is_a_digest(server: str) -> None:
 def test_what_cannot_be_isolated_cannot_be_started() -> None:
     """Whoever handles a server that does not start handles this as well."""
     assert issubclass(CannotIsolate, CannotStart)
+
+
+def test_a_circle_of_links_leads_somewhere(tmp_path: Path) -> None:
+    """One child could make one, and no other server started any more."""
+    (tmp_path / "b").symlink_to("b")
+    assert real_path(tmp_path / "b" / "c").name == "c"
+    (tmp_path / "one").symlink_to(tmp_path)
+    assert real_path(str(tmp_path / "one")) == tmp_path.resolve()

@@ -18,6 +18,7 @@ from gatewright.transport.isolation import sandbox as made
 from gatewright.transport.isolation.cgroups import Group
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation
 from gatewright.transport.isolation.sandbox import Sandbox, missing, prepare
+from gatewright.transport.isolation.user_ids import forget_user
 from gatewright.transport.launch import CommandNotFound
 
 NOWHERE = Path("/sys/fs/cgroup/none")
@@ -249,3 +250,16 @@ async def test_what_stays_is_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch
     told: list[int] = []
     one.remove_soon(lambda: told.append(1), 0)
     assert told == [1]
+
+
+def test_a_user_id_is_in_use_until_what_is_left_of_the_sandbox_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    one = prepare(Isolation(server="a", level="strict", state=str(tmp_path)), "sh", [], {}, "/")
+    ids = tmp_path / "isolated" / ".uids"
+    one.started()
+    forget_user(tmp_path, "a")
+    assert len([*ids.iterdir()]) == 1
+    assert one.remove()
+    assert [*ids.iterdir()] == []

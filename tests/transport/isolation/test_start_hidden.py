@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from gatewright.config import load
+from gatewright.servers.settings_adapters import spec_of
 from gatewright.transport.isolation.rules import Isolation, Level
 from gatewright.transport.process import spawn
+from tests.accepting import accept_file
 from tests.transport.collecting import Collector, within
 
 MAKES = 'open(os.path.join(work, "sub/mine"), "w").close()'
@@ -81,3 +84,117 @@ async def test_a_hidden_file_stays_hidden_when_it_is_replaced(
     await within(child.stop(5))
     assert set(found) == {b"([], ['sub'])"}, collector.lines
     assert secret.read_text() == "secret = 9"
+
+
+@pytest.mark.sandbox
+async def test_a_server_that_writes_its_own_program_is_shown_no_more_by_that(
+    tmp_path: Path,
+) -> None:
+    """The kernel cuts a first line at blanks and tabs alone, so the program of this one is `LINK\\x0crun`, and it is not to be led by LINK."""
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    work.mkdir()
+    outside.mkdir()
+    (outside / "canary").write_text("secret")
+    server, run = work / "server", work / "link\x0crun"
+    for one in (server, run):
+        one.write_text(
+            f"#!/bin/sh\ncat {outside}/canary >/dev/null 2>&1 && echo seen || echo unseen\nexec cat\n"
+        )
+        one.chmod(0o755)
+    isolation = Isolation(
+        server="a", level="confined", state=str(tmp_path / "state"), write=(str(work),)
+    )
+    assert await _said(server, isolation) == b"unseen"
+    (work / "link").symlink_to(outside / "canary")
+    server.write_text(f"#!{run}\n")
+    assert await _said(server, isolation) == b"unseen"
+    server.unlink()
+    server.symlink_to(outside / "tool")
+    (outside / "tool").write_text(f"#!/bin/sh\ncat {outside}/canary\n")
+    (outside / "tool").chmod(0o755)
+    assert await _said(server, isolation) == b""  # it is led nowhere, so there is no program
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("target", ["absolute", "relative"])
+async def test_a_place_to_write_to_behind_a_link_beside_the_configuration_can_be_written_to(
+    tmp_path: Path, target: str
+) -> None:
+    work, out = tmp_path / "work", tmp_path / "data" / "out"
+    work.mkdir()
+    out.mkdir(parents=True)
+    (work / "mgp.toml").touch()
+    (work / "out").symlink_to(out if target == "absolute" else "../data/out")
+    isolation = Isolation(
+        server="a",
+        level="confined",
+        state=str(tmp_path / "state"),
+        read=(str(work),),
+        write=(str(work / "out"),),
+        hidden=(str(work / "mgp.toml"),),
+    )
+    server = tmp_path / "server"
+    server.write_text(
+        f"#!/bin/sh\necho new > {work}/out/new && echo written || echo refused\nexec cat\n"
+    )
+    server.chmod(0o755)
+    assert await _said(server, isolation) == b"written"
+    assert (out / "new").read_text() == "new\n"
+
+
+FORGING = """
+import os, sys
+could = []
+for name in ("helpers.py", "__pycache__/tools.cpython-311.pyc", "__pycache__/new.pyc", "common/new.py", "new.py", "own/x.py"):
+    try:
+        with open(os.path.join(sys.argv[1], name), "w") as file:
+            file.write("forged")
+        could.append(name)
+    except OSError:
+        pass
+print(could, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("python", ["./tools.py", "tools", "tools.inner"])
+async def test_a_server_cannot_change_what_runs_inside_the_gateway(
+    tmp_path: Path, python: str
+) -> None:
+    """Not the compiled form of a module, not what it imports; data of its own beside them it may write."""
+    work = tmp_path / "work"
+    for folder in ("__pycache__", "common", "own"):
+        (work / folder).mkdir(parents=True)
+    for name in ("tools.py", "helpers.py", "__pycache__/tools.cpython-311.pyc"):
+        (work / name).touch()
+    (work / "mgp.toml").write_text(
+        f'[[servers]]\nid = "in"\npython = "{python}"\n[[servers]]\nid = "a"\ncommand = "{sys.executable}"\n'
+        'isolation = "confined"\nsandbox.read = ["."]\nsandbox.write = ["own"]\n'
+    )
+    environ = {"HOME": str(tmp_path), "GATEWRIGHT_STATE": str(tmp_path / "state")}
+    accept_file(work / "mgp.toml", environ)
+    settings = load(None, environ=environ, cwd=work)
+    collector = Collector()
+    child = await spawn(
+        sys.executable,
+        ["-I", "-S", "-c", FORGING, str(work)],
+        cwd=str(work),
+        receiver=collector,
+        stderr=collector.line,
+        isolation=spec_of(settings, settings.servers[1]).isolation,
+    )
+    await collector.until(lambda: bool(collector.messages or collector.ends))
+    await within(child.stop(5))
+    assert collector.messages == [b"['own/x.py']"], collector.lines
+
+
+async def _said(program: Path, isolation: Isolation) -> bytes:
+    """Its first line; nothing where it ended without one."""
+    collector = Collector()
+    child = await spawn(
+        str(program), receiver=collector, stderr=collector.line, isolation=isolation
+    )
+    await collector.until(lambda: bool(collector.messages or collector.ends))
+    await within(child.stop(5))
+    return b"".join(collector.messages)

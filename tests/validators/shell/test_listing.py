@@ -6,7 +6,7 @@ from gatewright.validators.shell.effects import NUMBERS, At, Effect, Listed
 from gatewright.validators.shell.listing import listing
 from gatewright.validators.shell.places import HERE, Path
 from gatewright.validators.shell.reading import Reader
-from gatewright.validators.shell_lists import read_list
+from gatewright.validators.shell_pipelines import read_list
 
 SRC = Path("", ("src",))
 

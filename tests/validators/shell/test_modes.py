@@ -14,7 +14,7 @@ from gatewright.validators.shell.modes import Asking, Denying, denying_line, rea
 from gatewright.validators.shell.names import RUNNERS
 from gatewright.validators.shell.table import table
 from gatewright.validators.shell.words import Refused
-from gatewright.validators.shell_lists import read_list
+from gatewright.validators.shell_pipelines import read_list
 from gatewright.validators.shell_strict import DANGEROUS
 from gatewright.validators.sql_reading import FIRST_WORDS
 from tests.costs import DOUBLED, lines_run

@@ -10,6 +10,7 @@ from gatewright.validators.shell.table import (
     Operands,
     Slot,
     collected,
+    data_file_of,
     entries_of,
     table,
 )
@@ -98,3 +99,8 @@ def test_all_words_before_the_last_of_a_name_lead_to_it() -> None:
 def test_the_table_is_read_once() -> None:
     assert table() is table()
     assert {"git log", "sort", "npm run"} <= table().entries.keys()
+
+
+def test_an_entry_is_found_in_its_data_file() -> None:
+    assert data_file_of("git stash list") == "git.toml"
+    assert data_file_of("no such program") == ""

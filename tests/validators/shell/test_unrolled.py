@@ -7,7 +7,7 @@ from gatewright.validators.shell.places import HERE
 from gatewright.validators.shell.unrolled import texts_of, unrolled
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command, Redirection
-from gatewright.validators.shell_lists import Step
+from gatewright.validators.shell_pipelines import Step
 from gatewright.validators.shell_syntax import Word
 
 FIRST, SECOND = "\ue000", "\ue001"

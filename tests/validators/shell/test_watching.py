@@ -9,7 +9,7 @@ from gatewright.validators.shell.effects import Effect
 from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.policy import JUDGES
 from gatewright.validators.shell.table import data_files, entries_of
-from gatewright.validators.shell.watching import Seen, Watched, table_of
+from gatewright.validators.shell.watching import Seen, Watched
 
 EXAMPLES = [
     (line, allow)
@@ -43,8 +43,3 @@ def test_what_no_judge_knows_is_refused_and_kept() -> None:
     assert seen == [(effect, "option")]
     assert set(watched) == set(JUDGES)
     assert len(watched) == len(JUDGES)
-
-
-def test_entries_have_files() -> None:
-    assert table_of("git stash list") == "git.toml"
-    assert table_of("no such program") == ""

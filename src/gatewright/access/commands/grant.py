@@ -19,9 +19,10 @@ import typer
 from gatewright.access.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
 from gatewright.access.issued_grants import Issued
 from gatewright.cli.completion_names import grant_targets, key_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
-from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.state_access import opened, seen
 from gatewright.cli.timestamps import ahead
 from gatewright.cli.tool_names import no_server, seen_subject, spelled, subject_of

@@ -16,9 +16,10 @@ import typer
 
 from gatewright.access.permissions import Permissions, Word
 from gatewright.cli.completion_names import server_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
-from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.state_access import has_state, opened
 from gatewright.cli.timestamps import ahead
 from gatewright.cli.tool_names import no_server, registered_ids

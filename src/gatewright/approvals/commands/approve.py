@@ -18,11 +18,10 @@ import typer
 
 from gatewright.approvals.request import Approval, CannotDecideError, Scope
 from gatewright.approvals.store import Approvals
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import (
-    CliError,
-    Exit,
     is_terminal,
     note,
     one_line,

@@ -27,17 +27,10 @@ from gatewright.audit.commands.record_options import (
 from gatewright.audit.records import to_mgp
 from gatewright.audit.rows import Query
 from gatewright.audit.verification import KnownRecord, Problem, Verification
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
-from gatewright.cli.output import (
-    CliError,
-    Exit,
-    is_terminal,
-    note,
-    print_document,
-    print_json,
-    print_line,
-)
+from gatewright.cli.output import is_terminal, note, print_document, print_json, print_line
 from gatewright.cli.tool_names import spelled
 from gatewright.command_text import to_type
 from gatewright.config import load

@@ -26,8 +26,9 @@ from gatewright.audit.commands.record_options import (
     reader_of,
 )
 from gatewright.audit.formats import Format, heading, writer
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Config
-from gatewright.cli.output import CliError, Exit, is_terminal, note
+from gatewright.cli.output import is_terminal, note
 from gatewright.config import load
 from gatewright.secret_scanning.escape_invisible import spelled
 

@@ -11,7 +11,7 @@ import typer
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import DATABASE, Query
 from gatewright.cli.completion_names import key_names, server_names
-from gatewright.cli.output import CliError, Exit
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.timestamps import ago
 from gatewright.cli.tool_names import seen_subject
 from gatewright.command_text import to_type

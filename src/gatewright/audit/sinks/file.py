@@ -84,7 +84,8 @@ class FileSink:
         return began is not None and (moment - began).total_seconds() >= self._rotate_s
 
     def _open(self) -> None:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        # A link in its place would be somebody's word of where else the gateway makes a file, and cuts it off.
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._file = os.open(self._path, flags, 0o600)
         size = os.fstat(self._file).st_size

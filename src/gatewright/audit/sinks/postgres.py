@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.audit.retention import AT_ONCE, FOREVER, Expiry
+from gatewright.audit.expiry import AT_ONCE, FOREVER, Expiry
 from gatewright.audit.sinks.follow import SinkFailed
 
 __all__ = ["PostgresSink"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from gatewright.audit.retention import AT_ONCE, FOREVER, Expiry
+from gatewright.audit.expiry import AT_ONCE, FOREVER, Expiry
 from gatewright.audit.sinks.follow import SinkFailed
 from gatewright.storage.errors import StoreError
 from gatewright.storage.sqlite import Database, DatabaseError
@@ -62,6 +62,8 @@ class SqliteSink:
 
     def _insert(self, lines: Sequence[bytes]) -> None:
         if self._database is None:
+            if self._path.is_symlink():
+                raise SinkFailed(f"{self._path.name}: is a link; name what it leads to")
             self._database = Database.open(self._path, _MIGRATIONS)
         database = self._database
         with database.transaction():

@@ -1,4 +1,4 @@
-"""Audit sink to syslog (RFC 5424): over UDP, over TCP or TLS with octet counting (RFC 6587, 5425), or a local socket.
+"""`SyslogSink`: sends audit records to syslog (RFC 5424) over UDP (too long ones shortened), TCP, TLS, local socket. No acknowledgement.
 
 A record that is longer than a datagram may be is sent shortened. Syslog has no acknowledgement: what the other end's system took
 before its syslog died is lost to it; a connection that is known to be closed is not written to.

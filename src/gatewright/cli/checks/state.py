@@ -18,8 +18,8 @@ import gatewright
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import DATABASE
 from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
+from gatewright.cli.errors import CliError
 from gatewright.cli.finding import Finding, Level, broken_store
-from gatewright.cli.output import CliError
 from gatewright.cli.running import Running, read_announced
 from gatewright.cli.state_access import seen
 from gatewright.command_text import to_type

@@ -29,7 +29,7 @@ _LEVELS = {
     "tool_grant": "a grant for this tool",
     "server_grant": "a grant for the whole server",
     "default_policy": "the server's default policy",
-    "owner": "whoever runs the gateway",
+    "owner": "whoever runs the gateway, or registered the server",
     "caller_permission": "what the caller's key or token says",
 }
 

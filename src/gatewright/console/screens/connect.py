@@ -1,4 +1,4 @@
-"""Screen `connect`: MCP hosts of this machine: connect with the change shown, undo it, import their servers; for the machine's own user alone."""
+"""Screen `connect`: MCP hosts of this machine: preview, connect, undo; import servers of a host, file or pasted text; local user only."""
 
 from __future__ import annotations
 

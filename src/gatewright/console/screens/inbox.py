@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from gatewright.approvals.lists import place_of
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.approvals.request import Approval, is_own
+from gatewright.approvals.request import Approval
+from gatewright.approvals.vote_rules import is_own
 from gatewright.command_text import to_type
 from gatewright.console.approval_details import ApprovalDetails, Detail
 from gatewright.console.definition_pages import pages_of

@@ -79,8 +79,8 @@ TABLE: Table[Limit] = Table(
     LimitQuery,
     (
         Column("Whose", "name", lambda one: one.subject),
-        Column("Counted by", "scope", lambda one: one.scope),
-        Column("Full", "full", lambda one: one.part, falls=True),
+        Column("Per", "scope", lambda one: one.scope),
+        Column("Usage", "full", lambda one: one.part, falls=True),
         Column("Used", "used", lambda one: one.used, falls=True),
         Column("Left", "left", lambda one: one.left, numeric=True),
         Column("Refills", "wait", lambda one: one.refills_at, falls=True),

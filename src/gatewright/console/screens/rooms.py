@@ -77,7 +77,7 @@ class Rooms(Screen):
             see(
                 "rooms.join",
                 "/rooms/join",
-                "Sit in a room: to hear, and to speak where you may decide",
+                "Join a room: to read, and to write where you may decide",
                 self.join,
                 takes=RoomQuery,
                 gives=Talk,
@@ -95,7 +95,7 @@ class Rooms(Screen):
             decide(
                 "rooms.post",
                 "/rooms/messages",
-                "Say something in a room where you sit",
+                "Send a message to a room that you have joined",
                 self.post,
                 takes=RoomMessage,
                 gives=Nothing,
@@ -214,7 +214,7 @@ class Rooms(Screen):
     def _seat(self, asking: Asking) -> RoomSeat:
         found = self._open()[1].find(asking.person, asking.given.topic)
         if found is None:
-            raise ApiError(409, "not_there", "you do not sit in this room", "join it first")
+            raise ApiError(409, "not_there", "you have not joined this room", "join it first")
         return found
 
     def _rooms_table(self) -> Any:

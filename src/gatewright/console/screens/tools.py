@@ -191,7 +191,7 @@ class Tools(Screen):
         tool = self._facts.found(one.row.server, one.row.tool)
         fields = fields_of(tool.schema)
         values = {
-            "title": one.row.tool,
+            "title": "Tool",
             "topics": "tools",
             "one": one,
             "fields": fields,

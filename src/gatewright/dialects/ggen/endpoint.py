@@ -19,8 +19,8 @@ from gatewright.call import ANONYMOUS, Answer, Call, Caller, Failure, Outcome, R
 from gatewright.dialects.one_shot import BROKEN, OneShotCalls, Shown, Who, unless_gone, unreadable
 from gatewright.mcp.protocol import ggen
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import Send, challenge, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
+from gatewright.mcp.server.http_responses import Send, challenge, send_pieces, send_plain
 from gatewright.mcp.server.in_flight import InFlight
 from gatewright.mcp.server.routes import Handler, Profiles, Routes, Socket, Upgrade, profile_of
 from gatewright.mcp.server.server_context import Presented, ServerContext

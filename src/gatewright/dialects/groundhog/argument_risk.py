@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.patterns import IGNORECASE, Pattern
-from gatewright.schemas.json_strings import strings
+from gatewright.schemas.json_pointers import strings
 
 __all__ = ["argument_risk"]
 

@@ -27,7 +27,7 @@ from gatewright.call import (
 )
 from gatewright.dialects.groundhog import outcomes as bodies
 from gatewright.dialects.groundhog.client_requests import ClientRequests
-from gatewright.dialects.groundhog.identity import Standing
+from gatewright.dialects.groundhog.identity import Asker, Standing
 from gatewright.dialects.groundhog.sessions import Session
 from gatewright.dialects.groundhog.types import Parts, Refused
 from gatewright.mcp.protocol.mcp_server import Inbound
@@ -145,11 +145,16 @@ class GroundhogPeer:
         self._pipe = None
         self._known()
         by_and_by([task.cancel for task in self._tasks])
-        if self._provides is not None:
-            self._parts.providers.gone(self._provides)
-        self._asking.close()
+        self._provide_no_more()
         self._who.leave()
         self._parts.front.lasting.discard(self)
+
+    def _provide_no_more(self) -> None:
+        """Whoever answered for tools over it does not any more: it is another caller's now, whose key says nothing of those, or gone."""
+        if self._provides is not None:
+            self._parts.providers.gone(self._provides)
+            self._provides = None
+        self._asking.close()
 
     def _send(self, message: bytes) -> None:
         if self._pipe is None:
@@ -223,7 +228,11 @@ class GroundhogPeer:
     async def _request(self, request: jsonrpc.Request, trace: str) -> bytes:
         read = self._read(request)
         token = read.token if isinstance(read, asked.Hello) else None
+        before = self._who.caller
         unknown = self._who.authenticate(token if request.method == "session/create" else None)
+        if before is not None and before.who != self._who.known().who:
+            self._provide_no_more()
+            self._asking = ClientRequests(self._send, self._asking.count)
         self._known()
         if unknown is not None:
             return self._turned_down(request.id, request.method, unknown, trace)
@@ -232,8 +241,11 @@ class GroundhogPeer:
             return self._turned_down(request.id, request.method, flaw, trace)
         if isinstance(read, asked.Hello):
             return self._greet(request, read, trace)
+        who, facts = self._who, self._provider() if isinstance(read, asked.Register) else {}
+        # Before anything is waited for: a later message may bring another caller.
+        asker = Asker(who.known(), who.credential, who.session(read.claims), facts)
         await self._parts.front.upstream.settled()
-        return await self._ask(request, read, trace)
+        return await self._ask(request, read, who.succeeded(asker, read.claims), trace)
 
     def _read(self, request: jsonrpc.Request) -> asked.Read:
         try:
@@ -277,17 +289,17 @@ class GroundhogPeer:
         self,
         request: jsonrpc.Request,
         read: asked.Invoke | asked.Listing | asked.Register,
+        asker: Asker,
         trace: str,
     ) -> bytes:
-        session = self._who.session(read.claims)
-        if isinstance(session, Session):
-            session.calls += 1
-        call = self._call(request, read, session, trace)
+        if isinstance(asker.session, Session):
+            asker.session.calls += 1
+        call = self._call(request, read, asker, trace)
         outcome = await self._parts.front.kernel.handle(call, _DEAF)
         if not isinstance(outcome, Answer) or outcome.tool_error:
             failure = bodies.failure_of(outcome)
             if isinstance(read, asked.Invoke):
-                failure = _with_path(failure, read.parameters)
+                failure = bodies.with_path(failure, read.parameters)
             return self._error(request.id, failure, trace)
         if isinstance(read, asked.Invoke):
             result = bodies.succeeded(outcome, read.tool, call.facts, f"exec-{call.id}", trace)
@@ -311,14 +323,13 @@ class GroundhogPeer:
         self,
         request: jsonrpc.Request,
         read: asked.Invoke | asked.Listing | asked.Register,
-        session: Session | Refusal,
+        asker: Asker,
         trace: str,
     ) -> Call:
         """The call that a request asks for. What speaks against the request already is in it, for the
         kernel to refuse and record like everything else."""
-        who, front = self._who, self._parts.front
-        caller = who.known()
-        facts: dict[str, Any] = {}
+        front, facts = self._parts.front, dict(asker.facts)
+        caller, session = asker.caller, asker.session
         if isinstance(read, asked.Invoke):
             name = self._parts.names(self._profile, caller, read.tool, read.version)
             params: dict[str, Any] = {"name": name, "arguments": read.parameters}
@@ -329,13 +340,12 @@ class GroundhogPeer:
             method, params = "tools/list", {**read.filters, "described": True}
         else:
             method, params = "tools/register", read.params
-            facts = self._provider()
         spec = METHODS.get(method, _METHOD)
         call = front.call(
             Inbound(request.id, method, params, _CLIENT, spec, trace),
             caller,
-            door=who.door,
-            credential=who.credential,
+            door=self._who.door,
+            credential=asker.credential,
             session=session.handle if isinstance(session, Session) else None,
             profile=self._profile,
         )
@@ -386,14 +396,3 @@ def moment(seconds: float) -> str:
 def _canonical(name: str) -> str:
     """A permission as grants spell it; what is none stays as it is, and nobody holds it."""
     return held_permission(name) or name
-
-
-def _with_path(outcome: Refusal | Failure, parameters: dict[str, Any]) -> Refusal | Failure:
-    """A refusal because of a path, with the path that was asked for."""
-    if outcome.reason != "path_not_allowed" or "requested_path" in outcome.details:
-        return outcome
-    where = str(outcome.details.get("path") or "/path").removeprefix("/")
-    found = parameters.get(where)
-    if not isinstance(found, str):
-        return outcome
-    return replace(outcome, details={**outcome.details, "requested_path": found[:4096]})

@@ -20,17 +20,18 @@ def _closed(_: bytes) -> None:
 
 
 class ClientRequests:
-    """The questions of one connection. `send` raises `Closed` once it is gone."""
+    """The questions of one connection. `send` raises `Closed` once it is gone. `count` are those that others asked on it before: what
+    answers one of those late answers none of these."""
 
-    def __init__(self, send: Callable[[bytes], None]) -> None:
+    def __init__(self, send: Callable[[bytes], None], count: int = 0) -> None:
         self._send = send
         self._waiting: dict[bytes, asyncio.Future[Any]] = {}
-        self._count = 0
+        self.count = count
 
     async def __call__(self, method: str, params: dict[str, Any]) -> Any:
         """Put a request and wait for its result. Raises `CannotAsk`."""
-        self._count += 1
-        ident = b'"gw-%d"' % self._count
+        self.count += 1
+        ident = b'"gw-%d"' % self.count
         answer = self._waiting[ident] = asyncio.get_running_loop().create_future()
         try:
             self._send(jsonrpc.request(ident, method, params))

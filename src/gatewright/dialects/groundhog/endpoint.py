@@ -18,8 +18,8 @@ from gatewright.dialects.one_shot import unless_gone
 from gatewright.mcp.protocol.mcp_server import is_modern_params
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import Send, challenge, send_json, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
+from gatewright.mcp.server.http_responses import Send, challenge, send_json, send_plain
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.server_context import Presented
 from gatewright.mcp.server.websocket import Sockets

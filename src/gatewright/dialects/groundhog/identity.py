@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from gatewright.call import Caller, Refusal
 from gatewright.command_text import to_type
@@ -10,7 +12,7 @@ from gatewright.dialects.groundhog.sessions import ENDED, Session
 from gatewright.dialects.groundhog.types import Parts
 from gatewright.mcp.wire.groundhog import Claims
 
-__all__ = ["EARLY", "EARLY_BYTES", "EARLY_MOST", "Standing"]
+__all__ = ["EARLY", "EARLY_BYTES", "EARLY_MOST", "Asker", "Standing"]
 
 log = logging.getLogger("gatewright.floods")
 
@@ -31,6 +33,17 @@ def _required() -> Refusal:
         "authentication is required: connect with the header `Authorization: Bearer KEY`, or send "
         f"session/create with params.token first; `{to_type('key create NAME', known=False)}` makes a key",
     )
+
+
+class Asker(NamedTuple):
+    """Whose a request is, whoever its connection is by the time that it is carried out."""
+
+    caller: Caller
+    credential: str | None
+    session: Session | Refusal
+    """The session that it belongs to, or why what it says of itself is not true."""
+    facts: Mapping[str, Any]
+    """How whoever offers a tool with it is found again."""
 
 
 class Standing:
@@ -103,6 +116,16 @@ class Standing:
             self.leave()
             self._session, self._lasting = found, False
         return self._session if sessions.alive(self._session) else ENDED
+
+    def succeeded(self, asker: Asker, claims: Claims) -> Asker:
+        """The same, in the session that took the place of its own while it waited, where that is of the same caller: what was not asked
+        for ends with the next one."""
+        former = asker.session
+        if not isinstance(former, Session) or self._parts.sessions.alive(former):
+            return asker
+        if self._session is None or not _same(self._session.caller, asker.caller):
+            return asker
+        return asker._replace(session=self.session(claims))
 
     def asked(self, claims: Claims) -> Session | Refusal:
         """The same, for whoever asks about the session itself, where no kernel asks for the credential."""

@@ -13,10 +13,10 @@ from gatewright.call import Caller
 from gatewright.dialects.groundhog.client import GroundhogPeer
 from gatewright.dialects.groundhog.endpoint import GroundhogEndpoint
 from gatewright.dialects.groundhog.types import Parts
-from gatewright.mcp.server.guard import refuse_place
+from gatewright.mcp.server.http_auth import refuse_place
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import Send, Whole
 from gatewright.mcp.server.http_request import Connection, Receive
+from gatewright.mcp.server.http_responses import Send, Whole
 from gatewright.mcp.server.locality import is_near, is_passed_on, told
 from gatewright.transport.base import Pipe
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Failure, Outcome, Refusal
 from gatewright.mcp.wire import jsonrpc
@@ -29,6 +30,7 @@ __all__ = [
     "said_by_tool",
     "spell_error",
     "succeeded",
+    "with_path",
 ]
 
 Trust = str
@@ -256,3 +258,14 @@ def _minimal(data: dict[str, Any]) -> dict[str, Any]:
 
 
 _THIN: Mapping[str, Any] = {"system": _system, "verified": _verified, "community": _community}
+
+
+def with_path(outcome: Refusal | Failure, parameters: dict[str, Any]) -> Refusal | Failure:
+    """A refusal because of a path, with the path that was asked for."""
+    if outcome.reason != "path_not_allowed" or "requested_path" in outcome.details:
+        return outcome
+    where = str(outcome.details.get("path") or "/path").removeprefix("/")
+    found = parameters.get(where)
+    if not isinstance(found, str):
+        return outcome
+    return replace(outcome, details={**outcome.details, "requested_path": found[:4096]})

@@ -1,4 +1,4 @@
-"""Audits Groundhog requests refused before they became calls, rate-limited for unauthenticated peers.
+"""Audits Groundhog requests refused before they became calls; rate limits for unauthenticated peers and for repeated wrong credentials.
 
 What an authenticated client sent is always recorded, but for wrong credentials: once a minute, with how many were left out. Of unauthenticated peers, so much a minute is: any peer that reaches
 the port could fill the disk otherwise. What is not recorded is not answered either, but for a credential that lets

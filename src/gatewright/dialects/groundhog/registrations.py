@@ -26,7 +26,7 @@ from gatewright.storage.documents import Documents
 from gatewright.storage.errors import StoreError
 from gatewright.storage.opening import beside
 from gatewright.storage.state import StateDatabase
-from gatewright.transport.turns import Turns
+from gatewright.transport.thread_turns import ThreadTurns
 
 __all__ = ["Ask", "RegisteredRequests", "Registrations"]
 
@@ -41,7 +41,7 @@ class RegisteredRequests:
         """Raises `StoreError`."""
         self._state = state
         self._beside: StateDatabase | None = None
-        self._turns = Turns()
+        self._turns = ThreadTurns()
         self._adding: set[asyncio.Task[None]] = set()
         self._flawed: dict[str, None] = {}
         try:
@@ -160,6 +160,11 @@ class Registrations:
 
     def stands_behind(self, connection: str, name: str, version: str) -> None:
         """It answers for this tool, which was registered; another one that does so already is asked first."""
+        # It left, or is another caller's, since the tool was looked at.
+        if connection not in self._connections:
+            if (name, version) not in self._behind:
+                self._registry.remove((name, version))
+            return
         behind = self._behind.setdefault((name, version), [])
         if connection not in behind:
             behind.append(connection)

@@ -27,8 +27,8 @@ from gatewright.dialects.rest.page import api_page
 from gatewright.mcp.protocol import ggen
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import challenge, send_json, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest
+from gatewright.mcp.server.http_responses import challenge, send_json, send_pieces, send_plain
 from gatewright.mcp.server.routes import Handler, Profiles, Routes, within
 from gatewright.mcp.server.server_context import ServerContext, trace_of
 from gatewright.mcp.wire import jsonrpc

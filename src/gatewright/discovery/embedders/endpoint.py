@@ -15,9 +15,9 @@ from gatewright.discovery.embedders.embedder import (
     Embedder,
     EmbeddingFailed,
     QueryLeftOut,
-    said_of,
     unit_rows,
 )
+from gatewright.discovery.embedders.embedder_settings import said_of
 from gatewright.discovery.postings import Floats
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.safe_fetch import Egress, EgressFailed

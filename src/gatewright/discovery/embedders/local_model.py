@@ -16,9 +16,9 @@ from gatewright.discovery.embedders.embedder import (
     Embedder,
     EmbeddingFailed,
     QueryLeftOut,
-    said_of,
     unit_rows,
 )
+from gatewright.discovery.embedders.embedder_settings import said_of
 from gatewright.discovery.embedders.worker import MODULE
 from gatewright.discovery.postings import Floats
 from gatewright.transport.workers import Busy, Overtime, Workers

@@ -14,12 +14,13 @@ from urllib.parse import urlsplit
 import msgspec
 import typer
 
+from gatewright.cli.errors import CliError
 from gatewright.cli.global_options import KEY_FILE
-from gatewright.cli.output import CliError, one_line
+from gatewright.cli.output import one_line
 from gatewright.cli.running import read_running
 from gatewright.command_text import line_to_type, to_type
 from gatewright.config import Settings, is_loopback
-from gatewright.hosts.commands.changes import places, records
+from gatewright.hosts.commands.host_files import places, records
 from gatewright.hosts.commands.import_sources import places_of
 from gatewright.hosts.entry_splices import Step
 from gatewright.hosts.host_table import Host

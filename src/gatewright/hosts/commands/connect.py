@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from gatewright.cli.errors import CliError
 from gatewright.cli.key_input import key_given
 from gatewright.cli.options import Config, Json, ProfileName, Url, group
-from gatewright.cli.output import CliError, note, print_document, print_line, print_text
+from gatewright.cli.output import note, print_document, print_line, print_text
 from gatewright.cli.running import read_running
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
@@ -26,19 +27,9 @@ from gatewright.hosts.commands.bypass_report import (
     left_beside,
     own_urls,
 )
-from gatewright.hosts.commands.changes import (
-    Change,
-    agree,
-    carry_out,
-    edited,
-    host_ids,
-    known_host,
-    masked,
-    places,
-    records,
-    show,
-)
+from gatewright.hosts.commands.changes import Change, agree, carry_out, masked, show
 from gatewright.hosts.commands.gateway_entry import Told, Wish, tell
+from gatewright.hosts.commands.host_files import edited, host_ids, known_host, places, records
 from gatewright.hosts.edit import add_entry, entries
 from gatewright.hosts.entry_splices import apply, take_back
 from gatewright.hosts.host_table import HOSTS, Host

@@ -1,4 +1,4 @@
-"""`gatewright disconnect HOST`: removes the entry of `connect` from a host's file, puts back the servers it replaced, keeps later edits."""
+"""`gatewright disconnect HOST…`: removes what `connect` recorded from hosts' files: replaced servers return, later edits stay."""
 
 from __future__ import annotations
 
@@ -7,17 +7,9 @@ from pathlib import Path
 from gatewright.cli.options import Json, group
 from gatewright.cli.output import note, print_document, print_line, print_text
 from gatewright.command_text import to_type
-from gatewright.hosts.commands.changes import (
-    Change,
-    agree,
-    carry_out,
-    edited,
-    known_host,
-    places,
-    records,
-    show,
-)
+from gatewright.hosts.commands.changes import Change, agree, carry_out, show
 from gatewright.hosts.commands.connect import DryRun, EntryName, Hosts, Project, Yes
+from gatewright.hosts.commands.host_files import edited, known_host, places, records
 from gatewright.hosts.edit import entries
 from gatewright.hosts.entry_splices import take_back
 from gatewright.hosts.host_table import Host

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from gatewright.cli.output import CliError, Exit
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.running import read_running
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load, state_directory

@@ -1,4 +1,4 @@
-"""Renders the plan of `gatewright import` for people and as JSON, secrets masked; `Store` saves its secrets and can restore former ones.
+"""Renders the plan of `gatewright import` with secrets masked: table rows, remarks, the JSON document, TOML comments.
 
 Values of variables and headers are shown only as far as neither they nor their names look like a secret.
 """
@@ -6,22 +6,19 @@ Values of variables and headers are shown only as far as neither they nor their 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from gatewright.command_text import to_type
-from gatewright.config import Settings
-from gatewright.config.loader_variables import loads_code, moves_traffic
-from gatewright.config.secret_users import allow, is_for_alone
-from gatewright.config.secrets import Secrets, open_secrets
+from gatewright.config.variable_risks import loads_code, moves_traffic
+from gatewright.hosts.commands.import_secrets import Store
 from gatewright.hosts.placeholders import Piece, pieces
 from gatewright.hosts.plan import Plan, Planned
 from gatewright.secret_scanning.credentials import is_secret_name, mask, mask_reference
 from gatewright.secret_scanning.message_text import shown
-from gatewright.storage.errors import StoreError
 
-__all__ = ["COLUMNS", "Store", "comment", "document", "remarks", "rows"]
+__all__ = ["COLUMNS", "comment", "document", "remarks", "rows"]
 
 _KINDS = {
     "code": ", which chooses what a program loads",
@@ -29,52 +26,6 @@ _KINDS = {
     "": "",
 }
 COLUMNS = ("does", "id", "transport", "target", "secrets moved", "from")
-
-
-class Store:
-    """The secret store of a configuration, opened when the first secret is asked for."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._opened: Secrets | None = None
-
-    def open(self) -> Secrets:
-        """Raises `StoreError`."""
-        if self._opened is None:
-            place = self._settings.secrets
-            folder = self._settings.storage.path
-            self._opened = open_secrets(folder, place.store, key_file=place.key_file)
-        return self._opened
-
-    def put(self, name: str, value: str, config: Path) -> Callable[[], None]:
-        """Keep a value, for this configuration; what is returned puts both back as they were. Raises `StoreError`."""
-        before = self.get(name)
-        forbid = allow(os.environ, self._settings.storage.path, name, [config])
-        try:
-            self.open().put(name, value)
-        except BaseException:
-            forbid()
-            raise
-
-        def undo() -> None:
-            if before is None:
-                self.open().remove(name)
-            else:
-                self.open().put(name, before)
-            forbid()
-
-        return undo
-
-    def is_for(self, name: str, config: Path) -> bool:
-        """Whether no other configuration may use a secret. Raises `StoreError`."""
-        return is_for_alone(os.environ, self._settings.storage.path, name, config)
-
-    def get(self, name: str) -> str | None:
-        """The value; None where there is none, or nobody can say."""
-        try:
-            return self.open().get(name)
-        except StoreError:
-            return None
 
 
 def comment(planned: Planned) -> str:

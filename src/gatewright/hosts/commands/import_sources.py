@@ -14,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from gatewright.cli.output import CliError, Exit, note
+from gatewright.cli.errors import CliError, Exit
+from gatewright.cli.output import note
 from gatewright.command_text import to_type
 from gatewright.hosts.host_table import HOSTS, Host, Platform, find_host, user_files
 from gatewright.hosts.model import CannotRead

@@ -17,8 +17,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import MARKUP, Config, Json
-from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
+from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import takes_over
 from gatewright.command_text import to_type
 from gatewright.config import Settings, SettingsError, load
@@ -29,7 +30,8 @@ from gatewright.config.edit import add_servers, editing
 from gatewright.config.lookup import state_directory
 from gatewright.hosts.bundle import unpack
 from gatewright.hosts.commands.import_consent import Consent
-from gatewright.hosts.commands.import_report import COLUMNS, Store, comment, document, remarks, rows
+from gatewright.hosts.commands.import_report import COLUMNS, comment, document, remarks, rows
+from gatewright.hosts.commands.import_secrets import Store
 from gatewright.hosts.commands.import_sources import Found, find_sources
 from gatewright.hosts.installed import installed_version
 from gatewright.hosts.model import CannotRead, Note, Reading

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gatewright.cli.output import CliError
+from gatewright.cli.errors import CliError
 from gatewright.config import SettingsError, load
 from gatewright.hosts.edit import entries
 from gatewright.hosts.host_table import HOSTS, Host
@@ -48,7 +48,7 @@ class ServedHosts(HostFiles):
 
     def hosts(self) -> list[HostState]:
         """Those that have a file, or a folder where they would have one."""
-        from gatewright.hosts.commands.changes import places  # noqa: PLC0415 - see the class's text
+        from gatewright.hosts.commands.host_files import places  # noqa: PLC0415 - see the class's text
 
         found: list[HostState] = []
         for host in HOSTS.values():
@@ -64,9 +64,9 @@ class ServedHosts(HostFiles):
         return self._connected(host, digest, take_over=take_over)
 
     def _connected(self, name: str, digest: str | None, *, take_over: bool) -> HostChange:
-        from gatewright.hosts.commands.changes import known_host  # noqa: PLC0415
         from gatewright.hosts.commands.connect import moving_of, planned  # noqa: PLC0415
         from gatewright.hosts.commands.gateway_entry import Wish  # noqa: PLC0415
+        from gatewright.hosts.commands.host_files import known_host  # noqa: PLC0415
 
         with _said():
             host, settings = known_host(name), load(self._config)
@@ -86,8 +86,8 @@ class ServedHosts(HostFiles):
 
     @staticmethod
     def _disconnected(name: str, digest: str | None) -> HostChange:
-        from gatewright.hosts.commands.changes import known_host  # noqa: PLC0415
         from gatewright.hosts.commands.disconnect import planned  # noqa: PLC0415
+        from gatewright.hosts.commands.host_files import known_host  # noqa: PLC0415
 
         with _said():
             return _carried_out(planned(known_host(name), NAME, project=False), digest)
@@ -124,7 +124,7 @@ def _nobody(server: str, names: tuple[str, ...]) -> bool:
 
 def _found(source: ImportSource, bundles: str) -> tuple[str, list[Found]]:
     """What a source is called, and what is in it. Raises `CliError`, `CannotChange`."""
-    from gatewright.hosts.commands.changes import known_host  # noqa: PLC0415
+    from gatewright.hosts.commands.host_files import known_host  # noqa: PLC0415
     from gatewright.hosts.commands.import_sources import (  # noqa: PLC0415
         Found,
         find_sources,

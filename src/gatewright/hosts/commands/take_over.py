@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from gatewright.cli.output import CliError, Exit, note, one_line
+from gatewright.cli.errors import CliError, Exit
+from gatewright.cli.output import note, one_line
 from gatewright.hosts.commands.import_consent import Consent
 from gatewright.hosts.commands.import_report import remarks
 from gatewright.hosts.commands.import_sources import Found

@@ -1,4 +1,4 @@
-"""Decorator for key commands: `--permission`, `--role`, `--trust` and `--resource` become one `UserContext`; shows it as JSON or text.
+"""Decorator: key commands' `--permission`, `--role`, `--trust`, `--resource` as `UserContext`; shows it; detects rights to call, not list.
 
 They make one value, so a command takes one: `takes_rights` gives it the four options, and the function
 behind it a `UserContext` as `user`.
@@ -14,7 +14,7 @@ from typing import Annotated, Any, cast, get_args, get_type_hints
 import typer
 
 from gatewright.call import Trust, UserContext
-from gatewright.cli.output import CliError, Exit
+from gatewright.cli.errors import CliError, Exit
 from gatewright.mcp.wire.permissions import INVOKE, LIST_ALL, READ, ggen_permission, held_permission
 from gatewright.validators.resources import flaw_of_pattern
 

@@ -21,18 +21,11 @@ import typer
 from gatewright.audit.rows import DATABASE
 from gatewright.call import UserContext
 from gatewright.cli.completion_names import key_ids
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.operators import keys_alone
 from gatewright.cli.operators import operator as operator_of
 from gatewright.cli.options import Config, Json, KeyText, group
-from gatewright.cli.output import (
-    CliError,
-    Exit,
-    is_terminal,
-    note,
-    print_document,
-    print_line,
-    print_rows,
-)
+from gatewright.cli.output import is_terminal, note, print_document, print_line, print_rows
 from gatewright.cli.state_access import opened, seen
 from gatewright.cli.timestamps import ahead
 from gatewright.command_text import to_type

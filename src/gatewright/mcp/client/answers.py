@@ -1,30 +1,25 @@
-"""Parses tool servers' responses into outcomes (large ones in slices), and notification params; asks the caller all `inputRequests`."""
+"""Parses tool servers' responses into outcomes: a result's own text and `isError`, or the error object; large ones in slices."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, CannotAsk, Failure, Outcome
+from gatewright.call import Answer, Failure, Outcome
 from gatewright.mcp.client.large_messages import whole_result
 from gatewright.mcp.client.pending_requests import Reply
-from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named
 from gatewright.mcp.client.server_requests import UNATTRIBUTABLE
-from gatewright.mcp.protocol.eras import Interim
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.foreign_json import MOST_MEMBERS
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
-from gatewright.mcp.wire.jsonrpc import Notification, Response
-from gatewright.mcp.wire.spellings import SAID, flaw_of_params
+from gatewright.mcp.wire.jsonrpc import Response
 from gatewright.transport.large_text import LARGE, holds_any, is_utf8
 from gatewright.transport.slices import in_one
 from gatewright.web.utf8 import is_utf8 as is_utf8_at_once
 
-__all__ = ["ask_all", "is_large", "params_of", "read_large", "read_reply"]
+__all__ = ["is_large", "read_large", "read_reply"]
 
 _BRACE = ord("{")
 _TOOL_ERROR = (b"isError", b"\\u")
@@ -106,6 +101,10 @@ _ERROR_NS = 5_000_000
 """What it may take to read an error once: it is read several times on its way."""
 _UNREADABLE = Failure("upstream_error", "the server's answer cannot be read")
 _NOT_UTF8 = Failure("upstream_error", "the server's answer is not UTF-8")
+_UNATTRIBUTABLE = (
+    "the server asked something while calls of several sessions were in flight, and it cannot be "
+    'told whose question it was; set share = "session" for this server'
+)
 
 
 def _failed(error: bytes) -> Failure:
@@ -136,58 +135,3 @@ def _is_error(error: bytes) -> bool:
         return type(code) is int and bytes(found["message"])[:1] == b'"'
     except (ValueError, KeyError):
         return False
-
-
-async def ask_all(interim: Interim, back: Back, server: str = "") -> dict[str, Any] | Failure:
-    """The answers to all questions of an interim result of a server, asked at the same time.
-
-    One that cannot be asked fails the call: a modern server has no way to be told so.
-    """
-    if any(named(one.params) is not None for one in interim.questions.values()):
-        return _cannot(CannotAsk(OF_ITS_CALL))
-    tasks = {
-        key: asyncio.ensure_future(back.ask(replace(one, server=server)))
-        for key, one in interim.questions.items()
-    }
-    try:
-        await asyncio.gather(*tasks.values())
-    except CannotAsk as no:
-        return _cannot(no)
-    finally:
-        # `gather` raises with the first that fails, and leaves the others open.
-        for task in tasks.values():
-            task.cancel()
-    return {key: task.result() for key, task in tasks.items()}
-
-
-def _cannot(no: CannotAsk) -> Failure:
-    error = {"code": no.code, "message": no.message}
-    if no.data is not None:
-        error["data"] = no.data
-    return Failure(
-        "upstream_error",
-        f"the server needs to ask the caller, and cannot: {no.message}",
-        error=jsonrpc.encode(error),
-    )
-
-
-_UNATTRIBUTABLE = (
-    "the server asked something while calls of several sessions were in flight, and it cannot be "
-    'told whose question it was; set share = "session" for this server'
-)
-
-
-def params_of(note: Notification) -> dict[str, Any] | str:
-    """The params of a notification, or what is wrong with it."""
-    if len(note.params) > DECODED_BYTES:
-        return f"a notification of more than {DECODED_BYTES} bytes"
-    try:
-        params = jsonrpc.decode(note.params) if note.params else {}
-    except jsonrpc.TooMuch as problem:
-        return f"a notification whose params cannot be read: it {problem}"
-    except ValueError:
-        params = None
-    if type(params) is not dict:
-        return "a notification whose params cannot be read"
-    flaw = flaw_of_params(note.method, params, SAID)
-    return f"a notification that can be read in two ways: {flaw}" if flaw else params

@@ -2,7 +2,8 @@
 
 The server's notification names the call by `request_id`, so that it is known whose it is; the call's clock stands still while its
 caller thinks. Nobody who can be asked, no answer in time, or an answer that nobody gave: the call fails and the server is told to
-stop. What the server hears is a request of its own, `mgp/callback/respond`.
+stop. What the server hears is a request of its own, `mgp/callback/respond`. An answer is of the session in which was asked: in the next one its
+id may be that of somebody else's callback, so a call that waits for an answer when its session is lost ends.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Asks(Protocol):
     """The connection on which the server asks."""
 
     spec: Endpoint
+    number: int
+    """Of the session in which the server asks now."""
 
     def fetch(
         self, method: str, params: dict[str, Any], timeout_s: float, whose: str = ""
@@ -47,11 +50,20 @@ class Callbacks:
 
     def __init__(self, link: Asks) -> None:
         self._link = link
-        self._open: dict[str | int, int] = {}
+        self._open: dict[str | int, PendingRequest] = {}
         """Of which request each callback is that waits for its answer."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._said: OrderedDict[tuple[int, str | int], str] = OrderedDict()
         """The last answers, by request and callback: what is asked again is answered alike, and nobody is asked twice."""
+
+    def forgotten(self) -> None:
+        """The server knows of nothing that it asked until now, may ask by the same ids, and waits for no answer: what would have one ends."""
+        open_, self._open = self._open, {}
+        self._said.clear()
+        for task in self._tasks:
+            task.cancel()  # also one whose answer is on its way: it would arrive in the next session
+        for exchange in open_.values():
+            self._lost(exchange)
 
     def take(self, params: dict[str, Any], exchange: PendingRequest) -> None:
         """Take one callback of the call that `exchange` is."""
@@ -67,8 +79,11 @@ class Callbacks:
         if callback.type == "notification":
             back.emit(Event(CALLBACK, {"request_id": call.id, **callback.params}))
             return
+        if exchange.sent_in not in (0, self._link.number):
+            self._lost(exchange)
+            return
         asker = self._open.get(callback.id)
-        if asker == exchange.ident:  # said twice, asked once
+        if asker is exchange:  # said twice, asked once
             return
         if asker is not None:  # its answer could be taken for that of the other one
             said = "asked for a callback by an id under which another call waits for its answer"
@@ -78,11 +93,15 @@ class Callbacks:
             said = f"waits for the answers to {CALLBACKS_MOST} callbacks already"
             self._fail(exchange, "resource_exhausted", said)
             return
-        self._open[callback.id] = exchange.ident
+        self._open[callback.id] = exchange
         task = asyncio.get_running_loop().create_task(self._ask(callback, exchange))
         self._tasks.add(task)
-        task.add_done_callback(lambda _: self._open.pop(callback.id, None))
+        task.add_done_callback(lambda _: self._over(callback, exchange))
         task.add_done_callback(self._tasks.discard)
+
+    def _over(self, callback: Callback, exchange: PendingRequest) -> None:
+        if self._open.get(callback.id) is exchange:  # and not that of the next session
+            del self._open[callback.id]
 
     async def _ask(self, callback: Callback, exchange: PendingRequest) -> None:
         try:
@@ -134,6 +153,10 @@ class Callbacks:
         except Exception as problem:  # noqa: BLE001 - `link.ServerFailed`, which says why
             log.warning("server %s: %s", self._link.spec.id, problem)
             self._fail(exchange, "upstream_error", "did not take the answer to its callback")
+
+    def _lost(self, exchange: PendingRequest) -> None:
+        said = "lost the session in which it asked for a callback"
+        self._fail(exchange, "upstream_unavailable", said)
 
     def _fail(self, exchange: PendingRequest, reason: str, said: str) -> None:
         """End a call, and tell the server that it is over."""

@@ -18,13 +18,19 @@ from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.client.server_requests import Outside
 from gatewright.mcp.protocol.mcp_client import ASKABLE, Handshake
 from gatewright.transport.http_client import HttpUpstream, UpstreamError
+from gatewright.transport.http_pool import Most
 from gatewright.transport.launch import CannotStart
+from gatewright.transport.open_posts import Requests
 from gatewright.transport.process import spawn
 from gatewright.transport.sse_client import NoEventStream, SsePipe, connect_sse
 from gatewright.transport.websocket import CannotConnect
 from gatewright.transport.websocket import connect as dial
 
-__all__ = ["Around", "connect"]
+__all__ = ["RESERVE", "Around", "connect"]
+
+RESERVE = 32
+"""So many connections more than calls in flight: calls may wait for answers to questions and for the stream on which those come, and they
+end by cancellations."""
 
 
 class Around(msgspec.Struct, frozen=True):
@@ -114,7 +120,8 @@ async def _http(spec: Endpoint, around: Around, hand: Callable[[str], Handshake]
         known = link.hello is not None and not link.modern
         await greet(link, hand("legacy" if known else spec.era))
 
-    wire = HttpEndpoint(_upstream(spec), spec.headers, around.authorizer)
+    http = _upstream(spec, _connections(lambda: link.spec))
+    wire = HttpEndpoint(http, spec.headers, around.authorizer)
     link = HttpLink(spec, around.info, around.sink, wire, hello)
     link.answer_outside(around.outside)
     link.admit_by(around.admits)
@@ -173,7 +180,14 @@ async def _stream(spec: Endpoint, around: Around, link: PipeLink) -> SsePipe:
         used = await around.authorizer.authorization() if around.authorizer is not None else None
         headers = {**spec.headers, **({} if used is None else {"Authorization": used})}
         try:
-            return await connect_sse(spec.url, receiver=link, headers=headers, limits=spec.limits)
+            return await connect_sse(
+                spec.url,
+                receiver=link,
+                requests=Requests(link.waits, link.lost, link.shares.late),
+                headers=headers,
+                limits=spec.limits,
+                most=_connections(lambda: link.spec),
+            )
         except ValueError as problem:
             raise ServerFailed(str(problem)) from None
         except NoEventStream as problem:
@@ -185,8 +199,21 @@ async def _stream(spec: Endpoint, around: Around, link: PipeLink) -> SsePipe:
         turn += 1
 
 
-def _upstream(spec: Endpoint) -> HttpUpstream:
+def _connections(spec: Callable[[], Endpoint]) -> Most:
+    """How many may be open: those of as many calls as may be in flight now, or might be since it was connected, because those run still, and
+    where they wait for an answer or are called off, that needs one more."""
+    most = 0
+
+    def bound() -> int:
+        nonlocal most
+        most = max(most, spec().in_flight + RESERVE)
+        return most
+
+    return bound
+
+
+def _upstream(spec: Endpoint, most: Most) -> HttpUpstream:
     try:
-        return HttpUpstream(spec.url, limits=spec.limits)
+        return HttpUpstream(spec.url, limits=spec.limits, most=most)
     except ValueError as problem:
         raise ServerFailed(str(problem)) from None

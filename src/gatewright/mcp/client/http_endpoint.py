@@ -1,4 +1,4 @@
-"""`HttpEndpoint` of one MCP client connection: POST, GET stream, DELETE with session, revision, token; retries with a new token on 401/403.
+"""`HttpEndpoint` of an MCP client connection: POST, GET stream, DELETE; session, revision, token (new on 401/403); `WWW-Authenticate`.
 
 Below the client connection, which knows messages, and above the transport, which knows connections.
 """
@@ -59,6 +59,11 @@ class HttpEndpoint:
             {},
             lambda whole: self._http.listen(whole, on_message, last_event_id=last_event_id or None),
         )
+
+    @property
+    def reachable(self) -> bool:
+        """Whether any connection is open, and no others have been refused for long."""
+        return self._http.reachable
 
     async def goodbye(self) -> None:
         """End the session, where there is one."""

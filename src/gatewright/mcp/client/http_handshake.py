@@ -20,6 +20,7 @@ from gatewright.mcp.protocol.mcp_client import (
 )
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import request_headers
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.versions import is_modern, revision
 from gatewright.transport.http_client import Posted
 
@@ -54,7 +55,9 @@ async def _ask(link: HttpLink, handshake: Handshake, ask: Ask) -> Step:
             return handshake.refused(posted.status, error_in(posted.body))
         answer.arrived(posted.body)
     if not answer.found.done():
-        return Failed(f"the server answered {ask.method} with nothing that is an answer")
+        return Failed(
+            f"the server answered {ask.method} with nothing that is an answer{answer.but}"
+        )
     step = handshake.answered(answer.found.result())
     return step or Failed(f"the server answered {ask.method} out of turn")
 
@@ -65,6 +68,8 @@ class _Answer:
     def __init__(self, link: HttpLink, ask: Ask) -> None:
         self._link = link
         self._ask = ask
+        self.but = ""
+        """What is to be said besides where nothing was found."""
         self.found: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
 
     async def wait(self) -> Posted | None:
@@ -87,7 +92,11 @@ class _Answer:
             asking.cancel()
 
     def arrived(self, data: bytes) -> None:
-        """Take one message. What else comes this early is dropped."""
+        """Take one message. What else comes this early is dropped, and so is what is long: no hello is, and it may come as often as
+        a server likes."""
+        if len(data) > DECODED_BYTES:
+            self.but = f"; what has more than {DECODED_BYTES} bytes is not read"
+            return
         message = jsonrpc.parse(data)
         ours = isinstance(message, jsonrpc.Response) and message.id == b"%d" % self._ask.ident
         if ours and not self.found.done():

@@ -5,28 +5,44 @@ Source: MCP 2025-11-25 and 2026-07-28, basic/transports; and what servers in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from gatewright.call import Call, Failure
 from gatewright.mcp.client.large_messages import is_batch, large_response, message_in
+from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.headers_and_meta import TASK_STATUS, request_headers
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
+from gatewright.mcp.wire.methods import CALLBACK
+from gatewright.patterns import Pattern
+from gatewright.transport.http_client import (
+    AnswerTooLarge,
+    BadAnswer,
+    ConnectionBroken,
+    UpstreamError,
+)
 from gatewright.transport.large_text import LARGE
 from gatewright.web.sse import SseParser
 
 __all__ = [
-    "IN_TROUBLE",
+    "NOT_REACHED",
     "RESUME_MS",
     "SESSION",
     "VERSION",
-    "Pauses",
     "answer_in",
+    "answers",
     "error_in",
     "gone",
+    "headers_of",
     "is_no_method",
+    "is_numbered",
+    "is_own",
+    "lost",
     "may_repeat",
     "messages",
     "names_a_request",
+    "once_more",
     "refusal",
     "resume_ms",
     "session_is_lost",
@@ -43,6 +59,8 @@ _NO_SESSION = -32000
 _OF_SESSIONS = ("session", "not initialized")
 """What its message says then ("Bad Request: No valid session ID provided", "Bad Request: Server not initialized")."""
 
+_WORD_BYTES = 4096
+
 _MOST_WAIT_S = 3600
 _WAIT_DIGITS = 9
 
@@ -51,7 +69,21 @@ RESUME_MS = 1000
 
 _SOONEST_MS, _LATEST_MS = 10, 300_000
 """What a server says counts within these: sooner is a flood, and later is a stream that nobody hears of any more."""
-_LEAST_S, _FAILED_MOST_S = 0.1, 30.0
+
+
+_LINES_BYTES = 16 * 1024
+"""Of a refusal that is no JSON: its lines may be as many as half its bytes, and its events as a ninth."""
+_DATA = (b"data:", b"\xef\xbb\xbfdata:")
+_LINE_OF_DATA = Pattern(rb"[\r\n]data:")
+_ANSWER = Pattern(
+    rb'_\{_(?:"jsonrpc"_:_"2\.0"_,_"id"_:_([0-9]+)_,_)?"result"_:'.replace(b"_", rb"[ \t\r\n]*")
+)
+_TOO_MUCH = jsonrpc.encode(
+    {
+        "code": jsonrpc.INTERNAL_ERROR,
+        "message": "the server refused this at more length than is read",
+    }
+)
 
 
 def resume_ms(said: int | None) -> int:
@@ -59,38 +91,12 @@ def resume_ms(said: int | None) -> int:
     return RESUME_MS if said is None else min(max(said, _SOONEST_MS), _LATEST_MS)
 
 
-IN_TROUBLE = frozenset({408, 425, 429, 502, 503, 504})
-"""How a proxy answers for a server that is not reached just now: whether there is a stream is not known by that."""
-
-
-class Pauses:
-    """The seconds between two GETs for the stream that is no request's, which is asked for as long as the connection lasts."""
-
-    def __init__(self) -> None:
-        self._heard = False
-        self._last_s = 0.0
-
-    def hearing(self, take: Callable[[bytes], None]) -> Callable[[bytes], None]:
-        """The same, and it is noted that something came."""
-
-        def heard(data: bytes) -> None:
-            self._heard = True
-            take(data)
-
-        return heard
-
-    def ended(self, said_ms: int | None) -> float:
-        """After a stream that the server ended: as it wants; but longer each time that nothing came on it, up to a second."""
-        wanted_s = max(_LEAST_S, resume_ms(said_ms) / 1000)
-        grown_s = 0.0 if self._heard else min(2 * self._last_s, RESUME_MS / 1000)
-        self._heard = False
-        self._last_s = max(wanted_s, grown_s)
-        return self._last_s
-
-    def failed(self) -> float:
-        """After none came about: longer each time."""
-        self._last_s = min(_FAILED_MOST_S, 2 * max(_LEAST_S, self._last_s))
-        return self._last_s
+_HARMLESS = frozenset(
+    "ping server/discover subscriptions/listen tools/list prompts/list prompts/get resources/list resources/templates/list resources/read "
+    "resources/subscribe resources/unsubscribe logging/setLevel mgp/health/ping mgp/health/status mgp/events/unsubscribe mgp/stream/cancel".split()
+)
+"""What the gateway asks for itself and may ask twice."""
+_NUMBERED = frozenset({"notifications/cancelled", CALLBACK, *TASK_STATUS})
 
 
 def messages(data: bytes) -> list[jsonrpc.Message]:
@@ -108,22 +114,36 @@ def messages(data: bytes) -> list[jsonrpc.Message]:
 
 def error_in(body: bytes) -> jsonrpc.Response | None:
     """The JSON-RPC error that an HTTP refusal carries, whatever its id. Some servers leave the id out."""
-    message = jsonrpc.parse(body)
+    message = jsonrpc.parse(body) if len(body) <= DECODED_BYTES else None
     if isinstance(message, jsonrpc.Response) and message.error:
         return message
     return None
 
 
 def answer_in(body: bytes, ident: int) -> jsonrpc.Response | None:
-    """What an HTTP refusal says of the request `ident`: its answer, or an error whatever its id."""
+    """What an HTTP refusal says of the request `ident`: its answer, or an error whatever its id. One that is too long to be read counts
+    as an answer: it may be one."""
+    if _is_too_much(body):
+        return jsonrpc.Response(b"%d" % ident, error=_TOO_MUCH)
     found = _answers_in(body)
-    own = (one for one in found if _is_own(one, ident))
+    own = (one for one in found if _names(one, ident))
     return next(own, next((one for one in found if one.error), None))
 
 
 def names_a_request(body: bytes) -> bool:
-    """Whether an HTTP refusal has the answer to a request in it, which only somebody gives who has read that."""
-    return any(one.id != b"null" for one in _answers_in(body))
+    """Whether an HTTP refusal has the answer to a request in it, which only somebody gives who has read that, or may have."""
+    return _is_too_much(body) or any(one.id != b"null" for one in _answers_in(body))
+
+
+def _is_too_much(body: bytes) -> bool:
+    """Whether an answer may stand in a refusal, and is not looked for. A stream of events is read at once here, line by line."""
+    if len(body) <= _LINES_BYTES or body.lstrip()[:1] in (b"{", b"["):
+        return len(body) > DECODED_BYTES
+    return (
+        len(body) > DECODED_BYTES
+        or body.startswith(_DATA)
+        or _LINE_OF_DATA.search(body) is not None
+    )
 
 
 def _answers_in(body: bytes) -> list[jsonrpc.Response]:
@@ -131,13 +151,20 @@ def _answers_in(body: bytes) -> list[jsonrpc.Response]:
     text = body.strip()
     said = [body]
     if text and text[:1] not in b"{[":
-        try:
-            # Two line ends complete an event that the end of the body cut short.
-            said = [one.data for one in SseParser(len(body) + 1).feed(body + b"\n\n")]
-        except ValueError:
-            said = []
+        said = _events_in(body)
     found = [one for each in said for one in messages(each)]
     return [one for one in found if isinstance(one, jsonrpc.Response)]
+
+
+def _events_in(body: bytes) -> list[bytes]:
+    """What the events of a refusal say. A long one that gets here has no line of data (`_is_too_much`), and may be nothing but lines."""
+    if len(body) > _LINES_BYTES:
+        return []
+    try:
+        # Two line ends complete an event that the end of the body cut short.
+        return [one.data for one in SseParser(len(body) + 1).feed(body + b"\n\n")]
+    except ValueError:
+        return []
 
 
 def session_is_lost(
@@ -145,7 +172,7 @@ def session_is_lost(
 ) -> bool:
     """Whether the request `ident` was refused because the server does not know its session any more. A server that answers this
     very request with a result or an error of its own has read it, whatever its status, and may have acted."""
-    if not had_session or (said is not None and _is_own(said, ident)):
+    if not had_session or (said is not None and _names(said, ident)):
         return False
     # 404 is the word of the specification; 400 with an error about the session is that of the TypeScript SDK.
     return status == 404 or (status == 400 and _is_of_session(said))
@@ -154,7 +181,7 @@ def session_is_lost(
 def speaks_of_session(status: int, said: jsonrpc.Response | None, ident: int) -> bool:
     """Whether a server answers the request `ident` itself that a session is gone: ours, and it looked at no more than that, or one
     that the tool knows, which ran. The answer alone does not tell."""
-    if said is None or not said.error or not _is_own(said, ident):
+    if said is None or not said.error or not _names(said, ident):
         return False
     return _speaks_of_session(said) if status == 404 else status == 400 and _is_of_session(said)
 
@@ -164,30 +191,79 @@ def is_no_method(said: jsonrpc.Response) -> bool:
     return bool(said.error) and _decoded(said).get("code") == jsonrpc.METHOD_NOT_FOUND
 
 
-def may_repeat(call: Call | None) -> bool:
+def may_repeat(call: Call | None, method: str) -> bool:
     """Whether a request that may have been executed can be sent again without harm: what only reads by its method,
-    what the operator says so of, and what the gateway asks for itself."""
-    return call is None or call.repeatable
+    what the operator says so of, and what the gateway asks for itself where that changes nothing the second time."""
+    return method in _HARMLESS if call is None else call.repeatable
 
 
-def unsent(server: str) -> Failure:
-    """What a call comes to that was refused because the server had forgotten our session."""
+def once_more(problem: Exception) -> bool:
+    """Whether a request that may be repeated is, after this."""
+    return isinstance(problem, ConnectionBroken) and not problem.not_sent
+
+
+def headers_of(
+    hello: Hello | None, method: str, params: Mapping[str, Any], call: Call | None = None
+) -> dict[str, str]:
+    """The headers that repeat what is in the body, which a modern server wants."""
+    if hello is None or not hello.modern:
+        return {}
+    annotations = call.tool.headers if call is not None and call.tool is not None else {}
+    return request_headers(method, params, annotations, hello.revision)
+
+
+def is_numbered(message: jsonrpc.Message) -> bool:
+    """Whether a message of a server has a number or name in it that means something in its session alone: of a question, a callback or a task."""
+    if isinstance(message, jsonrpc.Notification):
+        return message.method in _NUMBERED
+    return isinstance(message, jsonrpc.Request)
+
+
+def unsent(server: str, *, ran: bool = False) -> Failure:
+    """What a call comes to that was refused because the server had forgotten our session; `ran`: it was sent before, and may have."""
+    what = "what became of the call before is unknown" if ran else "nothing was run. Call it again"
     return Failure(
         "restarting",
-        f"server {server} had forgotten our session; nothing was run. Call it again",
-        {"server_id": server, "sent": False},
+        f"server {server} had forgotten our session; {what}",
+        {"server_id": server, "sent": ran},
     )
 
 
-def gone(server: str, why: str, *, sent: bool) -> Failure:
-    """What a call comes to whose connection has ended, before or after it was sent."""
+NOT_REACHED = "was not reached"
+"""Of a server that is there, to others."""
+
+
+def gone(server: str, why: str, *, sent: bool, how: str = "is gone") -> Failure:
+    """What a call comes to whose connection has ended, or was not to be had, before or after it was sent."""
     what = "the call was on its way: its outcome is unknown" if sent else "it was not sent"
     return Failure(
         "upstream_unavailable",
-        f"server {server} is gone ({why}); {what}",
+        f"server {server} {how} ({why}); {what}",
         {"sent": sent},
         retry_after_ms=1000,
     )
+
+
+def lost(problem: UpstreamError) -> Failure:
+    """What a call comes to that was sent, and whose answer did not arrive as one."""
+    if isinstance(problem, AnswerTooLarge | BadAnswer):
+        return Failure("upstream_error", str(problem))
+    text = f"{problem}; the outcome of the call is unknown"
+    return Failure("upstream_unavailable", text, {"sent": True}, retry_after_ms=1000)
+
+
+def answers(problem: UpstreamError, ident: int) -> bool:
+    """Whether an answer to the request `ident` came after all, and was too long; of an event, whether it begins like one: a line of a log
+    may be too long as well."""
+    if not isinstance(problem, AnswerTooLarge) or problem.begins is None:
+        return isinstance(problem, AnswerTooLarge)
+    found = _ANSWER.match(problem.begins)
+    return found is not None and (found[1] or b"%d" % ident) == b"%d" % ident
+
+
+def is_own(said: jsonrpc.Response | None, ident: int) -> bool:
+    """Whether what an HTTP refusal says (`answer_in`) is known to answer the request `ident`; of what is too long to be read nobody knows that."""
+    return said is not None and said.error != _TOO_MUCH and _names(said, ident)
 
 
 def refusal(
@@ -212,7 +288,7 @@ def _retry_after_ms(headers: Mapping[str, str]) -> int:
     return int(found) * 1000 if read and int(found) <= _MOST_WAIT_S else 1000
 
 
-def _is_own(answer: jsonrpc.Response, ident: int) -> bool:
+def _names(answer: jsonrpc.Response, ident: int) -> bool:
     """Whether an answer is one to the request `ident`, also where the server made a string of the number."""
     return answer.id in (b"%d" % ident, b'"%d"' % ident)
 
@@ -231,8 +307,9 @@ def _speaks_of_session(error: jsonrpc.Response) -> bool:
 
 
 def _decoded(error: jsonrpc.Response) -> dict[str, Any]:
+    """The code and the message of an error, as far as they are short."""
     try:
-        found = jsonrpc.decode(error.error)
+        found = jsonrpc.members_named(error.error, "code", "message")
+        return {name: jsonrpc.decode(one) for name, one in found.items() if len(one) <= _WORD_BYTES}
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""Reads large JSON-RPC messages of tool servers with one pass at most: takes a result out by what stands around it, drops what is too long.
+"""Reads tool servers' JSON-RPC messages: locates a large result without parsing it; refuses long batches, leaves long params unread.
 
 Theory: whoever looks for the end of a value goes through all of it in one call of C, 2 ns a byte where it is made of `[],`: 20 ms of the largest
 message, in the turn in which its last bytes come. Of a response the result is all but a hundred bytes, and what stands around it says where it

@@ -1,8 +1,7 @@
 """`Link`: base of client connections: requests, deadlines, revision translation, the server's requests and notifications, closing.
 
 A connection takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites request ids and progress
-tokens (both are small integers of the connection's own), adds and takes away what differs between the eras, and gives everything that
-comes back meanwhile to the call it belongs to. How bytes travel is the business of the subclasses.
+tokens (small integers of its own), adds and takes away what differs between the eras, and gives what comes back to its call.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from collections.abc import Coroutine, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from msgspec.structs import replace
-
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.client.accepted_methods import AcceptedMethods
-from gatewright.mcp.client.answers import ask_all, is_large, params_of, read_large, read_reply
+from gatewright.mcp.client.answers import is_large, read_large, read_reply
 from gatewright.mcp.client.endpoint import Endpoint
+from gatewright.mcp.client.input_requests import ask_all, begun
+from gatewright.mcp.client.notification_params import params_of
 from gatewright.mcp.client.notifications import Notes
 from gatewright.mcp.client.outgoing import Outgoing
 from gatewright.mcp.client.pending_requests import EXPIRED, Clock, PendingRequest, Reply
 from gatewright.mcp.client.related_tasks import Book, task_asked
 from gatewright.mcp.client.server_requests import Outside, ServerRequests
 from gatewright.mcp.client.stream_cancels import StreamCancels
-from gatewright.mcp.protocol.eras import TooMuchAsked, read_interim, retry_params
+from gatewright.mcp.protocol.input_required import TooMuchAsked, read_interim, retry_params
 from gatewright.mcp.protocol.mcp_client import Hello, code_of
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
@@ -92,6 +91,7 @@ class Link(abc.ABC):
         self.admits: Admits | None = None
         self.modern = False
         self.open = False  # whether a call can be sent now
+        self.patient = False  # whether stopping it, once it has ended by itself, waits for its calls as long as they may take
         self._hello: Hello | None = None
         # Who alone has been served on this connection (`PendingRequest.party`): empty as long as nobody was, None for several.
         self.sole: str | None = ""
@@ -157,6 +157,15 @@ class Link(abc.ABC):
         return any(one.call is not None for one in self._pending.values())
 
     @property
+    def full(self) -> bool:
+        """Whether as many requests are in flight as may be."""
+        return len(self._pending) >= self.spec.in_flight
+
+    def at_work(self) -> list[PendingRequest]:
+        """The requests in flight that what the server says may be about, oldest first."""
+        return list(self._pending.values())
+
+    @property
     def haunted(self) -> bool:
         """Whether the server may still ask for somebody of whom no call is in flight."""
         return self._questions.haunted
@@ -167,7 +176,7 @@ class Link(abc.ABC):
 
     def give_up(self, why: Failure) -> None:
         """Answer every call in flight with this, and tell the server that nobody waits."""
-        for one in list(self._pending.values()):
+        for one in [one.ordinary() for one in self._pending.values()]:
             if one.call is not None and one.settle(why):
                 self._abandon(one, why.message)
 
@@ -288,9 +297,8 @@ class Link(abc.ABC):
                 f"server {self.spec.id} already works on {self.spec.in_flight} calls",
                 {"sent": False},
             )
-        ident = self._next
+        ident, clock = self._next, self._clock
         self._next = ident + 1
-        clock = self._clock
         exchange = PendingRequest(ident, call, back, clock, self._loop.create_future(), deadline)
         kind = "list" if call is None else call.kind
         # Most params are sent as they are: nothing in them differs between caller and server (decision 0036).
@@ -358,13 +366,13 @@ class Link(abc.ABC):
                 return Failure("upstream_error", f"server {self.spec.id} {problem}")
             if interim is None:
                 return current
-            begun = self._loop.time()
+            since = self._loop.time()
             answers = await ask_all(interim, back, self.spec.id)
             if isinstance(answers, Failure):
                 return answers
-            deadline += self._loop.time() - begun  # a person's time is not the tool's
+            deadline += self._loop.time() - since  # a person's time is not the tool's
             again = retry_params(params, answers, interim.state)
-            current = _begun(await self._once(method, again, call, back, deadline))
+            current = begun(await self._once(method, again, call, back, deadline))
         return Failure("upstream_error", f"the server asked more than {_ROUNDS} times in one call")
 
     # -- what comes back -------------------------------------------------------------------------------
@@ -390,10 +398,3 @@ class Link(abc.ABC):
     def _drop(self, what: str) -> None:
         self.dropped += 1
         log.debug("server %s: %s", self.spec.id, what)
-
-
-def _begun(outcome: Outcome) -> Outcome:
-    """What a later round of one call came to: the first was sent, whatever became of this one."""
-    if isinstance(outcome, Answer) or outcome.details.get("sent") is not False:
-        return outcome
-    return replace(outcome, details={**outcome.details, "sent": True})

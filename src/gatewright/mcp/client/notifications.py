@@ -32,6 +32,11 @@ class Speaks(Protocol):
     spec: Endpoint
     sole: str | None
     dropped: int
+    number: int
+    """Of the session in which the server speaks now."""
+
+    def at_work(self) -> list[PendingRequest]:
+        """The requests in flight that what the server says may be about."""
 
     @property
     def hello(self) -> Hello | None:
@@ -78,6 +83,11 @@ class Notes:
             self._called_back(params, stream)
         else:
             self._other(method, params, stream)
+
+    def forgotten(self) -> None:
+        """The server knows of nothing that it was told or asked until now, and waits for no answer."""
+        self._questions.forgotten()
+        self._callbacks.forgotten()
 
     def chunk(self, data: bytes) -> bool:
         """Pass on a plain chunk of a call that has had some before; False for any other frame, with which nothing was done."""
@@ -164,7 +174,7 @@ class Notes:
         """What names a task is for whoever has that: on a call of theirs, else where they listen. A call of somebody else that it
         came on does not make it that one's."""
         certain = self._owner(stream, params)
-        every = list(self._pending.values()) if certain is None else [certain]
+        every = self._link.at_work() if certain is None else [certain]
         theirs = self._questions.related.about(task, every)
         if theirs:
             self._emit(theirs[-1], method, params)
@@ -211,7 +221,7 @@ class Notes:
         """A log line, or something unknown, that names no call: it belongs to the one session at work, unless it came on a stream
         of no call; when nobody is, to the one that ever was, or to everybody where nobody was yet; and to the gateway's own
         log where it could tell one session about another."""
-        candidates = [one for one in self._pending.values() if one.call is not None]
+        candidates = [one for one in self._link.at_work() if one.call is not None]
         if not candidates and self._link.sole is not None:
             self._unsolicited(method, params)
             return

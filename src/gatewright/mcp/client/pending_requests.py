@@ -47,6 +47,10 @@ class PendingRequest(msgspec.Struct, eq=False):
     """Whether its answer was looked at for a task that it makes or ends."""
     heard: bool = False
     """Whether its caller has heard or was asked something of it: made once more, that would come twice."""
+    sent_in: int = 0
+    """Over HTTP, the number of the session (`Link.number`) in which it was sent and may run; 0 as long as it was not, or nobody passed it on."""
+    session: str | None = None
+    """What the server calls that session, where it has sessions."""
     given_up: Failure | None = None
     """Why it was `EXPIRED` before its time, and what its caller hears instead."""
     chunks: ChunkWay | None = None
@@ -146,5 +150,5 @@ class Clock:
         open_ = [one for one in self._exchanges.values() if not one.over]
         for one in open_:
             if one.due <= now:
-                one.settle(EXPIRED)
+                one.ordinary().settle(EXPIRED)
         self.heed(min((one.due for one in open_ if one.due > now), default=_NEVER))

@@ -1,4 +1,4 @@
-"""`PipeLink`: client connection over a pipe shared by all calls (stdio, WebSocket, HTTP+SSE): handshake, answers, garbage and backlog limits.
+"""`PipeLink`: client connection over a shared pipe (stdio, WebSocket, HTTP+SSE): handshake, (prepared) calls, garbage and backlog limits.
 
 All calls share the pipe and none waits for another. `server_requests` and `notifications` find the call that a server's own message is about.
 """
@@ -10,11 +10,12 @@ import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from gatewright.call import Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.client.backlog_shares import BacklogShares
 from gatewright.mcp.client.endpoint import Endpoint
+from gatewright.mcp.client.http_rules import NOT_REACHED, gone
 from gatewright.mcp.client.large_messages import is_batch, large_response, message_in
 from gatewright.mcp.client.link import Link, LinkClosed, Sink
 from gatewright.mcp.client.outgoing import Question, question
@@ -30,12 +31,12 @@ from gatewright.mcp.protocol.mcp_client import (
 )
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.jsonrpc import encode
-from gatewright.standing import Going, Rest, attribute
+from gatewright.standing import Rest, attribute
 from gatewright.transport.base import Closed, Pipe, send_soon
 from gatewright.transport.large_text import LARGE
 from gatewright.transport.process import ChildProcess
 
-__all__ = ["BEHIND", "GARBAGE", "PipeLink", "Sent"]
+__all__ = ["BEHIND", "GARBAGE", "PipeLink"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
@@ -53,15 +54,6 @@ _SECOND = "a second answer to one request"
 _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
 
 
-class Sent(NamedTuple):
-    """A request that was sent, and is to be like others."""
-
-    ident: int
-    call: Call
-    back: Back
-    due: float
-
-
 def _fits(behind: int, frame: bytes) -> bool:
     most = BEHIND if len(frame) > _SMALL else BEHIND + BEHIND // 2
     return behind <= _LITTLE or behind + len(frame) <= most
@@ -77,10 +69,9 @@ class PipeLink(Link):
         self.over: Callable[[int], None] = self._pending.__delitem__
         """A prepared call of this id was answered."""
         self._pipe: Pipe | None = None
-        self._send_soon: Callable[[bytes, int], bool] | None = None
         self._handshake: Handshake | None = None
         self._steps: asyncio.Queue[Step] = asyncio.Queue()
-        self._shares = BacklogShares()
+        self.shares = BacklogShares()
         self._garbage = 0
         self._complained = 0.0
 
@@ -94,7 +85,7 @@ class PipeLink(Link):
         """
         self._pipe, self._handshake = pipe, handshake
         soon = pipe.send_soon if isinstance(pipe, ChildProcess) else partial(send_soon, pipe)
-        self._send_soon = soon
+        self._send_soon: Callable[[bytes, int], bool] = soon
         step: Step = handshake.start()
         while isinstance(step, Ask):
             # Silence means something only where there is another way to ask. Who is known to be modern
@@ -164,16 +155,24 @@ class PipeLink(Link):
         self._steps.put_nowait(Failed(self._closing))
         self._questions.close()
         for exchange in list(self._pending.values()):
-            exchange.settle(self._gone(sent=True))
+            exchange.ordinary().settle(self._gone(sent=True))
 
     def _gone(self, *, sent: bool) -> Failure:
-        what = "the call was on its way: its outcome is unknown" if sent else "it was not sent"
-        return Failure(
-            "upstream_unavailable",
-            f"server {self.spec.id} ended ({self._closing}); {what}",
-            {"sent": sent},
-            retry_after_ms=1000,
-        )
+        return gone(self.spec.id, self._closing, sent=sent, how="ended")
+
+    def waits(self, ident: int) -> bool:
+        """Whether anybody waits for the answer to a request."""
+        return self._handshake is not None or ident in self._pending
+
+    def lost(self, ident: int, why: str, sent: bool) -> None:
+        """No word will come of one request, which was perhaps `sent`: then the server may go on with it, and ask (decision 0107)."""
+        if self._handshake is not None:
+            self.close(why)
+        elif (found := self._pending.get(ident)) is not None:
+            exchange = found.ordinary()
+            failure = gone(self.spec.id, why, sent=sent, how=NOT_REACHED)
+            if exchange.settle(failure) and sent:
+                self._questions.abandoned(exchange)
 
     # -- out -----------------------------------------------------------------------------------------
 
@@ -183,7 +182,7 @@ class PipeLink(Link):
             return self._gone(sent=False)
         frame = question(exchange.ident, method, params)
         call = exchange.call
-        if call is not None and (refused := self._without_room(frame, call)) is not None:
+        if call and (refused := self._without_room(frame, call, exchange.ident)) is not None:
             return refused
         try:
             pipe.send(frame)
@@ -207,34 +206,41 @@ class PipeLink(Link):
         """Whether its server asks for anything rests on this."""
         return attribute(self._questions, "asked"), attribute(self._questions, "roots_wanted")
 
-    def send_at_once(self, going: Going, call: Call, params: dict[str, Any]) -> bool:
-        """Send a call whose answer `going` takes; False where that is not the usual case, and nothing was sent."""
-        soon, pending, ident = self._send_soon, self._pending, self._next
-        if soon is None or len(pending) >= self.spec.in_flight:
-            return False
-        frame = encode(Question(ident, call.method, params))
-        try:
-            if len(frame) > _SMALL or not soon(frame, _LITTLE):
-                return False
-        except Closed as gone:
-            self._end(gone.reason)
-            return False
-        self._next = ident + 1
-        going.ident = ident
-        pending[ident] = going  # type: ignore[assignment] # what is asked of it, it can answer
-        if going.due < self._clock.rings:
-            self._clock.heed(going.due)
-        if self.sole is not None:
-            self.serves(call.session or call.id)
-        return True
+    def sender(self, called: str, name: str, keeper: Any) -> Callable[[Any, Call], bool]:
+        """What sends calls of the tool of this name, which their callers call by another or the same. `keeper` counts them, and knows how long
+        they may take."""
+        pending, clock, calls, now = self._pending, self._clock, keeper.calls, self._loop.time
+        renamed = called != name
 
-    def promote(self, sent: Sent, reply: Reply | None) -> PendingRequest:
-        """From now on it is a request like others, with this reply or none yet."""
+        def send(going: Any, call: Call) -> bool:
+            """Send a call whose answer `going` takes; False where that is not the usual case, and nothing was sent."""
+            params, ident = call.params, self._next
+            if len(pending) >= self.spec.in_flight:
+                return False
+            if renamed:
+                params = params.copy()
+                params["name"] = name
+            frame = encode(Question(ident, call.method, params))
+            if len(frame) > _SMALL or not self._send_soon(frame, _LITTLE):
+                return False
+            self._next = ident + 1
+            going.ident = ident
+            pending[ident] = going  # what is asked of a pending request, it can answer
+            calls.count += 1
+            going.due = due = now() + keeper.spec.call_s
+            if due < clock.rings:
+                clock.heed(due)
+            if self.sole is not None:
+                self.serves(call.session or call.id)
+            return True
+
+        return send
+
+    def promote(self, going: Any, back: Back) -> PendingRequest:
+        """From now on it is a request like others."""
         future = self._loop.create_future()
-        exchange = PendingRequest(sent.ident, sent.call, sent.back, self._clock, future, sent.due)
-        self._pending[sent.ident] = exchange
-        if reply is not None:
-            future.set_result(reply)
+        exchange = PendingRequest(going.ident, going.call, back, self._clock, future, going.due)
+        self._pending[going.ident] = exchange
         return exchange
 
     def replied(self, exchange: PendingRequest, method: str) -> Coroutine[Any, Any, Outcome]:
@@ -246,10 +252,13 @@ class PipeLink(Link):
         self._left(exchange)
         del self._pending[exchange.ident]
 
-    def _without_room(self, frame: bytes, call: Call | None = None) -> Refusal | None:
+    def _without_room(
+        self, frame: bytes, call: Call | None = None, ident: int | None = None
+    ) -> Refusal | None:
         """Why a message is not sent that a caller made as large as it is. Else the server would be ended as a slow reader, and
         everybody's calls with it, for what a few have sent; or others would find no room."""
         behind, size = 0 if self._pipe is None else self._pipe.waiting, len(frame)
+        behind -= 0 if call else self.shares.unaccepted  # calls that run keep no answer back
         if size <= _SMALL and behind <= _LITTLE:  # nearly always
             return None
         said = f"server {self.spec.id} has not taken {behind / 2**20:.1f} MiB of calls yet"
@@ -257,11 +266,10 @@ class PipeLink(Link):
             return Refusal("resource_exhausted", said, {"sent": False})
         if call is None or size <= _SMALL:
             return None
-        fits = self._shares.allows(call.caller.who, size, behind, BEHIND)
-        if behind > _LITTLE and not fits:
+        if not self.shares.allows(call.caller.who, size, behind, BEHIND) and behind > _LITTLE:
             said += f", and {call.caller.id} has its share of what may wait"
             return Refusal("resource_exhausted", said, {"sent": False})
-        self._shares.sent(call.caller.who, size)
+        self.shares.sent(call.caller.who, size, ident)
         return None
 
     def _abandon(self, exchange: PendingRequest, reason: str) -> None:
@@ -338,7 +346,7 @@ class PipeLink(Link):
             return
         exchange = self._pending.get(ident)
         if exchange is not None:
-            if not exchange.settle(response):
+            if not exchange.ordinary().settle(response):
                 self._stray(_SECOND)
         elif self._handshake is not None:
             self._step_on(self._handshake.answered(response))
@@ -381,7 +389,7 @@ class PipeLink(Link):
             exchange = self._pending.get(int(flaw.id))
             if exchange is not None:
                 text = f"the server's answer is broken: {flaw.message}"
-                exchange.settle(Failure("upstream_error", text))
+                exchange.ordinary().settle(Failure("upstream_error", text))
 
     def _stray(self, what: str) -> None:
         """Count what belongs to nothing, and say so at most once a second."""

@@ -1,10 +1,11 @@
-"""`RequestOrigin`: attributes a server's request to a call by elimination; `Absent`: parties with no call in flight that it may be for."""
+"""`RequestOrigin`: attributes a server's request to a call by elimination; `Absent`: parties with no call open; `failed`: error replies."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable
 
+from gatewright.call import Failure, Refusal
 from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.jsonrpc import Response, members_named
@@ -21,14 +22,17 @@ Key = int | str
 
 
 def failed(reply: object) -> bool:
-    """Whether a server answered a request with an error, or with a result that is one; of a long result, whether it may be."""
+    """Whether a request that was sent ended with an error, with a result that is one or without a readable word of its server; of a long
+    result, whether it may be one."""
+    if isinstance(reply, Failure | Refusal):
+        return reply.details.get("sent") is not False
     if not isinstance(reply, Response):
         return False
     raw = reply.result
+    if len(raw) > DECODED_BYTES:  # to look through all of it would take longer than others can wait
+        return True
     if not raw or not (raw.find(b"isError") >= 0 or raw.find(b"\\u") >= 0):
         return not raw
-    if len(raw) > DECODED_BYTES:
-        return True
     try:
         return bytes(members_named(raw, "isError").get("isError", b"false")) != b"false"
     except ValueError:

@@ -25,23 +25,23 @@ WAITING_BYTES = 8 * 1024 * 1024
 
 
 class ResponseQueue:
-    """`post` sends one frame and never raises; `spawn` does what nobody waits for."""
+    """`post` sends one frame in a session and never raises; `spawn` does what nobody waits for."""
 
     def __init__(
         self,
         server: str,
-        post: Callable[[bytes], Awaitable[None]],
+        post: Callable[[bytes, str | None], Awaitable[None]],
         spawn: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
         self._server = server
         self._post = post
         self._spawn = spawn
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[tuple[bytes, str | None]] = deque()
         self._bytes = 0
         self._lanes = 0
         self._told = False
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, session: str | None = None) -> None:
         """Send an answer when it is its turn. One too many is left out: the server asks faster than it listens."""
         much = self._waiting and self._bytes + len(frame) > WAITING_BYTES
         if much or len(self._waiting) >= WAITING:
@@ -53,16 +53,16 @@ class ResponseQueue:
                     len(self._waiting),
                 )
             return
-        self._waiting.append(frame)
+        self._waiting.append((frame, session))
         self._bytes += len(frame)
         if self._lanes < AT_ONCE:
             self._lanes += 1
             self._spawn(self._lane())
 
-    def remark(self, frame: bytes) -> None:
+    def remark(self, frame: bytes, session: str | None = None) -> None:
         """Send what nobody waits for, where nothing else has to wait for it."""
         if not self._waiting:
-            self.send(frame)
+            self.send(frame, session)
 
     def clear(self) -> None:
         """Nobody waits for answers any more."""
@@ -72,9 +72,9 @@ class ResponseQueue:
     async def _lane(self) -> None:
         try:
             while self._waiting:
-                frame = self._waiting.popleft()
+                frame, session = self._waiting.popleft()
                 self._bytes -= len(frame)
-                await self._post(frame)
+                await self._post(frame, session)
         finally:
             self._lanes -= 1
             # Once a crowd, and again only after it has gone: a log line for each answer would be another flood.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from gatewright.mcp.client.http_endpoint import HttpEndpoint
 from gatewright.mcp.client.http_rules import (
@@ -16,7 +17,7 @@ from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.client.outgoing import question
 from gatewright.transport.http_client import Posted, UpstreamError
 
-__all__ = ["FRUITLESS", "PING_S", "LostSessions", "is_gone", "refuses_alike"]
+__all__ = ["FRUITLESS", "PING_S", "LostSessions", "is_gone", "is_lost", "refuses_alike"]
 
 PING_S = 5.0
 """How long a ping is waited for: somebody waits for the answer to the call that it is asked for."""
@@ -43,6 +44,20 @@ class LostSessions:
         self._fruitless = 0 if self._served == lost else self._fruitless + 1
         self._served = None
         return self._fruitless > FRUITLESS
+
+
+async def is_lost(
+    wire: HttpEndpoint, posted: Posted, session: str | None, ident: int, number: Callable[[], int]
+) -> bool:
+    """Whether the request `ident` was refused because the server forgot our session, and so not executed. `number` gives one for a ping."""
+    if posted.status not in (400, 404) or posted.body is None or session is None:
+        return False
+    said = answer_in(posted.body, ident)
+    if session_is_lost(posted.status, said, True, ident):
+        return True
+    if not speaks_of_session(posted.status, said, ident):
+        return False
+    return await refuses_alike(wire, session, number())
 
 
 async def refuses_alike(wire: HttpEndpoint, session: str, ident: int) -> bool:

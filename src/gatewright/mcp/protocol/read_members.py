@@ -1,4 +1,4 @@
-"""Reads a result's JSON members once, as raw texts, for all who need them; a large answer keeps them beside its text (`Answer.read`).
+"""Splits a result into its JSON members (raw texts) once: `Answer.read` caches those of a large one; `with_members` encodes changed ones.
 
 Theory: to read the members of an object is one call of C that goes through all of it, 20 ms of the largest result. The screen of a server, the names of
 tasks, output schemas and the eras each want them of the same text. What is kept holds for that very text: a filter that puts another in its

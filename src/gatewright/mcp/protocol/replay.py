@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from typing import Any
 
 __all__ = ["FINISHED_BYTES", "FinishedStreams", "Stream", "Streams"]
 
@@ -65,6 +66,8 @@ class Stream:
     ) -> None:
         """`over` is told once that nothing more will come, `grown` of each message that is kept."""
         self.ident = ident
+        self.whose: Any = None
+        """For whom it is: nobody else is given what it keeps."""
         self._over = over
         self._grown = grown
         self.ended = False
@@ -136,6 +139,16 @@ class Stream:
         self._messages.clear()
         self._held = 0
 
+    def pass_on(self, *, kept: bool) -> None:
+        """It is another's from now on, who is given what is `kept` of it or nothing of what was said so far; whoever carried it does not
+        any more, also when the new one leaves."""
+        if not kept:
+            self.forget()
+        former, self._connections = self._connections, []
+        for _, over in former:
+            if over is not None:
+                over()
+
     @property
     def held(self) -> int:
         """How many bytes it keeps."""
@@ -172,9 +185,10 @@ class Streams:
         self.own = self._add(self._grown)
         """The session's GET stream."""
 
-    def open(self) -> Stream:
+    def open(self, whose: Any = None) -> Stream:
         """A new stream. The oldest finished one makes room where there are too many."""
         stream = self._add()
+        stream.whose = whose
         if len(self._streams) > self._limit_streams:
             for old in self._streams.values():
                 if old.ended and not old.attached:

@@ -1,4 +1,4 @@
-"""Rewrites retry hints in servers' errors (MGP §14.5): removed where the call may have run; fallback tools renamed.
+"""Rewrites retry hints in servers' errors (MGP §14.5) where calls may have run; renames fallback tools; HTTP statuses that cause retries.
 
 A server says in the data of an error that asking again can help. Between a server that does not know whether it has acted, and
 a client that believes it, a payment is made four times. So where nobody knows that nothing ran, what travels on says no:

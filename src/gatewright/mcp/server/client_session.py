@@ -15,17 +15,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from gatewright.call import Call, Caller, CannotAsk, Question, Refusal
-from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol import mcp_server as mcp
+from gatewright.mcp.protocol import request_state
 from gatewright.mcp.protocol.client_params import Dropped, Notice, Rejected
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error
+from gatewright.mcp.protocol.refused_questions import refused_by
 from gatewright.mcp.server import notifications
 from gatewright.mcp.server.listening import Listening
-from gatewright.mcp.server.pending_input import PendingInputs, bound_to, refused_by
+from gatewright.mcp.server.pending_input import PendingInputs, bound_to
 from gatewright.mcp.server.served_request import ServedRequest, broken
 from gatewright.mcp.server.server_context import Presented, Reply, Running, ServerContext, Standing
 from gatewright.mcp.server.server_events import hears
 from gatewright.mcp.server.session_subscriptions import Subscribed
+from gatewright.mcp.server.shown_rights import at_least
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import INTERRUPTIBLE
 from gatewright.transport.slices import by_and_by
@@ -37,6 +39,7 @@ log = logging.getLogger("gatewright.mcp.server")
 _COMPLETE = "notifications/elicitation/complete"
 _ELICITED = 64
 _BROKEN = "a request could not be served"
+_NOBODYS: tuple[None, None] = None, None
 _NOTED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 
 
@@ -46,6 +49,8 @@ class ClientSession:
     _elicited: tuple[tuple[str, str], ...] = ()
     """Which questions that lead to a page the host was asked, by the server and its id; the last of them."""
     _unwatch: Callable[[], None] | None = None
+    carrier: Callable[[], Presented] | None = None
+    """Who hears what it is told of, where that need not be who came last."""
     telling, deafened = 0, False
     closed = False
     """Whether the host is gone: what begins to listen after that would listen for ever."""
@@ -64,8 +69,8 @@ class ClientSession:
     ) -> None:
         self.front = front
         self.parked = parked
-        self.credential = credential
-        """What the host presented last."""
+        self.shown = Presented(door, caller, credential)
+        """Who came last, and with what."""
         self._send = send
         self.door = door
         self.profile = profile
@@ -74,8 +79,8 @@ class ClientSession:
         self.conversation = mcp.Conversation(front.face)
         self._subscribed = Subscribed()
         self.running: dict[bytes, Running] = {}
-        self.asks: dict[bytes, asyncio.Future[Any]] = {}
-        self.hearing: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self.asks: dict[bytes, tuple[asyncio.Future[Any], Presented]] = {}
+        self.hearing: dict[str, tuple[Callable[[dict[str, Any]], None], Presented]] = {}
         if session is not None:
             now = front.clock()
             front.owners[session] = caller.who
@@ -94,7 +99,7 @@ class ClientSession:
             return False
         if isinstance(effect, mcp.Cancelled):
             running = self.running.get(mcp.request_key(effect.id))
-            if running is not None:
+            if running is not None and at_least(self.shown, running.shown):
                 running.cancel(effect.id)
         elif isinstance(effect, mcp.Answered):
             self._answered(effect)
@@ -111,14 +116,14 @@ class ClientSession:
             notifications.take(self, notice)
             return
         token = notice.params.get("progressToken")
-        told = self.hearing.get(token) if isinstance(token, str) else None
-        if told is not None:  # of no question that is open: nobody's
-            told(notice.params)
+        told, whose = self.hearing.get(token, _NOBODYS) if isinstance(token, str) else _NOBODYS
+        if told is not None and at_least(self.shown, whose):
+            told(notice.params)  # of no question that is open, or of another key's: nobody's
 
     def _answered(self, effect: mcp.Answered) -> None:
-        asked = self.asks.get(effect.id)
-        if asked is None or asked.done():
-            return  # late, or an answer to a question nobody asked
+        asked, whose = self.asks.get(effect.id, (None, None))
+        if asked is None or asked.done() or not at_least(self.shown, whose):
+            return  # late, or an answer to a question nobody asked, or that another key's call asked
         try:
             if effect.error:
                 error = jsonrpc.decode(effect.error)
@@ -220,10 +225,10 @@ class ClientSession:
         if self.running.get(key) is running:
             del self.running[key]
 
-    def call(self, inbound: mcp.Inbound) -> Call:
-        """The call that a request of this session asks for."""
-        who = self.caller, self.door, self.credential, self.session, self.profile
-        return self.front.call(inbound, *who)
+    def call(self, inbound: mcp.Inbound, shown: Presented | None = None) -> Call:
+        """The call that a request of this session asks for, which came with what was `shown`, else with what was last."""
+        _, caller, credential = shown or self.shown  # the caller with the limits of that credential
+        return self.front.call(inbound, caller, self.door, credential, self.session, self.profile)
 
     def asked(self, question: Question) -> None:
         """Remember whom the host was sent to a page by: it hears when that is done (`notifications/elicitation/complete`)."""
@@ -234,11 +239,11 @@ class ClientSession:
     @property
     def presented(self) -> Presented:
         """Who the host is, and what it presented last."""
-        return Presented(self.door, self.caller, self.credential)
+        return self.shown
 
     def still(self) -> Caller | Refusal:
         """The host's caller as it is now, or why its credential is good no more."""
-        return self.front.still(*self.presented)
+        return self.front.still(*(self.presented if self.carrier is None else self.carrier()))
 
     def _note(self, inbound: mcp.Inbound) -> Rejected | None:
         """Remember what the host wants to hear of; the flaw where it asks for what cannot be."""
@@ -265,7 +270,7 @@ class ClientSession:
             state = self.front.sealer.open(
                 str(params["requestState"]),
                 principal=bound_to(self.caller, self.door, self.profile),
-                digest=eras.request_digest(inbound.method, params),
+                digest=request_state.request_digest(inbound.method, params),
                 now=self.front.clock(),
             )
         except ValueError as problem:
@@ -275,7 +280,7 @@ class ClientSession:
             key = mcp.request_key(inbound.id)
             return self._new(replace(inbound, params=inner), key, reply)
         exchange = self.parked.find(state.text)
-        if exchange is None:
+        if exchange is None or not at_least(self.shown, exchange.shown):
             return self._reject(_foreign(inbound, _GONE), reply)
         # So that the repeated request can be cancelled by its own id.
         self.running[mcp.request_key(inbound.id)] = exchange
@@ -356,7 +361,7 @@ class ClientSession:
         for running in list(self.running.values()):
             if isinstance(running, Listening):
                 running.cancel()
-        for asked in self.asks.values():
+        for asked, _ in self.asks.values():
             if not asked.done():
                 asked.set_exception(CannotAsk("the caller went away", -32000))
 

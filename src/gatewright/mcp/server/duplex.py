@@ -178,8 +178,9 @@ class _PipeReply:
     def behind(self) -> int:
         return self._door.behind
 
-    def event(self, frame: bytes) -> None:
+    def event(self, frame: bytes) -> bool:
         self._door.send(frame)
+        return True
 
     def reconnect(self, retry_ms: int) -> None:
         """A pipe is not a stream that can be taken up again."""

@@ -1,4 +1,4 @@
-"""`Guard`: checks Host and Origin against DNS rebinding and cross-site WebSockets, caches verdicts. Also reads bearer tokens, sends 401, 403.
+"""`Guard`: checks Host and Origin headers against DNS rebinding and cross-site WebSocket pages; caches verdicts, bounded.
 
 A web page must not reach a local port through its visitor's browser (DNS rebinding), so both headers are judged first,
 for every endpoint and every handler.
@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from gatewright.call import Refusal
-from gatewright.mcp.server.http_reply import Send, challenge, send_json
-from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.codes import reason_of
-
-__all__ = ["Guard", "bearer", "refuse_caller", "refuse_place"]
+__all__ = ["Guard"]
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -95,39 +90,3 @@ class Guard:
 def _is_own(origin: str, host: str) -> bool:
     """Whether a page is of this Host, name and port, both in small letters. A proxy in front may have spoken TLS with it."""
     return origin in (f"http://{host}", f"https://{host}")
-
-
-def bearer(headers: Mapping[bytes, bytes]) -> str | None:
-    """The bearer token of a request, or None."""
-    value = headers.get(b"authorization", b"")
-    if value[:7].lower() != b"bearer ":
-        return None
-    return value[7:].strip().decode("latin-1")
-
-
-async def refuse_place(
-    send: Send, reason: str, message: str = "this Host or Origin is not served; see allowed_hosts"
-) -> None:
-    """Answer a request whose Host or Origin is not ours."""
-    row = reason_of(reason)
-    body = jsonrpc.encode(
-        {"jsonrpc": "2.0", "error": {"code": jsonrpc.INVALID_REQUEST, "message": message}}
-    )
-    await send_json(send, body, row.http)
-
-
-async def refuse_caller(send: Send, refusal: Refusal) -> None:
-    """Answer a request of nobody we know."""
-    row = reason_of(refusal.reason)
-    body = jsonrpc.encode(
-        {
-            "jsonrpc": "2.0",
-            "error": {
-                "code": row.mcp_code,
-                "message": refusal.message,
-                "data": {"reason": refusal.reason},
-            },
-        }
-    )
-    more = challenge(refusal.reason, str(refusal.details.get("scope", "")))
-    await send_json(send, body, row.http, more)

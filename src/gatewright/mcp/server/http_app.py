@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any
 
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.guard import Guard, bearer, refuse_caller, refuse_place
+from gatewright.mcp.server.guard import Guard
+from gatewright.mcp.server.http_auth import bearer, refuse_caller, refuse_place
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import Send, Whole, send_json, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
+from gatewright.mcp.server.http_responses import Send, Whole, send_json, send_plain
 from gatewright.mcp.server.legacy_sse import LegacySse
 from gatewright.mcp.server.locality import is_near, is_passed_on, told
 from gatewright.mcp.server.protected_resource import WELL_KNOWN, Protected
@@ -23,6 +24,7 @@ from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.server.straight import StraightWay
 from gatewright.mcp.server.streamable_http import StreamableHttp
 from gatewright.mcp.server.websocket import SUBPROTOCOL, WebSocketEndpoint
+from gatewright.prepared import PreparedCalls
 
 __all__ = ["App"]
 
@@ -96,7 +98,9 @@ class App:
         self._plain = next((one.plain_socket for one in routes if one.plain_socket), None)
         self._open = {path: door for one in routes for path, door in one.open.items()}
         self.streamable = StreamableHttp(front, self._body)
-        self.straight = StraightWay(self, front, self.streamable.sessions, self.streamable.parked)
+        kept: PreparedCalls | None = getattr(front.kernel, "prepared", None)
+        ends = self.streamable.sessions, self.streamable.parked
+        self.straight = None if kept is None else StraightWay(self, front, *ends, kept).serve
         self.legacy_sse = LegacySse(front)
         self.websocket = WebSocketEndpoint(front)
         self._doors: dict[str, Door] = {
@@ -121,7 +125,8 @@ class App:
             if head is not None:
                 head.notes = way
                 head.serve = way.serve if way.short else None
-                head.straight = partial(self.straight.serve, way) if way.short else None
+                straight = self.straight if way.short else None
+                head.straight = straight and partial(straight, way.ours, way.headers, way.profile)
         if way.near:
             return self._led(way, scope, receive, send, whole)
         caller = self.front.identify("http", way.headers.credential)

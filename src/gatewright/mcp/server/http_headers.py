@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gatewright.mcp.protocol.introduction import Introduction
-from gatewright.mcp.server.guard import bearer
-from gatewright.mcp.server.http_reply import Whole
+from gatewright.mcp.server.http_auth import bearer
+from gatewright.mcp.server.http_responses import Whole
 from gatewright.mcp.wire.versions import LEGACY, MODERN
 from gatewright.short_cache import cached_if_short
 

@@ -1,4 +1,4 @@
-"""`HttpReply`: answers one MCP POST as JSON, or as SSE once events precede it (resumable; slow readers are cut); 401/403 challenges.
+"""The response to one POST of MCP over HTTP: a JSON body, or server-sent events (`HttpReply`) written without waiting (`StreamWriter`).
 
 On the common way (no events, no questions) this costs two ASGI messages and no task. The first event
 starts a writer task; from then on messages are handed over without waiting and a client that does not
@@ -11,14 +11,16 @@ import asyncio
 import logging
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
 import msgspec
 
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Stream, Streams
-from gatewright.mcp.server.event_limits import fitting, is_told
+from gatewright.mcp.server.event_limits import fitting
+from gatewright.mcp.server.http_responses import Send, Whole, send_json, step_up
+from gatewright.mcp.server.server_context import Presented
+from gatewright.mcp.server.shown_rights import same_rights
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Limits
 from gatewright.transport.http_head import JSON
@@ -26,31 +28,15 @@ from gatewright.transport.pipe_ends import Backlog
 from gatewright.web import sse
 
 __all__ = [
-    "EVENT_STREAM",
     "HttpReply",
-    "Send",
     "StreamWriter",
-    "Whole",
-    "challenge",
+    "elsewhere",
     "one_line",
-    "send_json",
-    "send_pieces",
-    "send_plain",
-    "step_up",
 ]
 
 log = logging.getLogger("gatewright.mcp.server")
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-
-
-if TYPE_CHECKING:  # a server over stdio loads no HTTP server
-    from gatewright.transport.http_exchange import Exchange as Whole
-else:
-    Whole = Any
-"""What our own HTTP server offers besides ASGI, for requests and answers that are one piece."""
-
-EVENT_STREAM = (
+_EVENT_STREAM = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),  # nginx would hold events back until its buffer is full
@@ -61,65 +47,6 @@ _KEEP_ALIVE_S = 15.0
 _PIECE = 64 * 1024
 _RETRY_MS = 1000
 _CANCELLED = (-32800, "the request was cancelled")  # LSP's number: neither JSON-RPC nor MCP has one
-
-
-async def send_json(
-    send: Send, body: bytes, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()
-) -> None:
-    """One whole JSON response."""
-    length = (b"content-length", b"%d" % len(body))
-    await send(
-        {"type": "http.response.start", "status": status, "headers": [_JSON, length, *headers]}
-    )
-    await send({"type": "http.response.body", "body": body})
-
-
-async def send_pieces(
-    send: Send, body: bytes, status: int = 200, headers: tuple[tuple[bytes, bytes], ...] = ()
-) -> None:
-    """A JSON response that leaves in pieces where it is long: the next one once the client has room for
-    it, so that a large answer is not held a second time in our buffers."""
-    if len(body) <= _PIECE:
-        await send_json(send, body, status, headers)
-        return
-    await send({"type": "http.response.start", "status": status, "headers": [_JSON, *headers]})
-    left = memoryview(body)
-    while left:
-        piece, left = bytes(left[:_PIECE]), left[_PIECE:]
-        await send({"type": "http.response.body", "body": piece, "more_body": bool(left)})
-
-
-async def send_plain(
-    send: Send,
-    status: int,
-    body: bytes = b"",
-    headers: tuple[tuple[bytes, bytes], ...] = (),
-    content_type: bytes = b"text/plain; charset=utf-8",
-) -> None:
-    """A response without JSON; without a body it has no content type either."""
-    kind = ((b"content-type", content_type),) if body else ()
-    length = (b"content-length", b"%d" % len(body))
-    await send(
-        {"type": "http.response.start", "status": status, "headers": [*kind, length, *headers]}
-    )
-    await send({"type": "http.response.body", "body": body})
-
-
-def challenge(reason: str, scope: str = "") -> tuple[tuple[bytes, bytes], ...]:
-    """The header that goes with a 401: how to say who asks. `reason` is a refusal's; for a token that is
-    not enough `scope` is what would be."""
-    if scope:
-        return step_up(scope)
-    if reason == "issuer_unavailable":
-        return ()
-    error = b"" if reason == "auth_required" else b', error="invalid_token"'
-    return ((b"www-authenticate", b'Bearer realm="gatewright"' + error),)
-
-
-def step_up(scope: str) -> tuple[tuple[bytes, bytes], ...]:
-    """The header that goes with a 403 to a token that is not enough: which scopes are."""
-    error = f'error="insufficient_scope", scope="{scope}"'.encode()
-    return ((b"www-authenticate", b'Bearer realm="gatewright", ' + error),)
 
 
 def one_line(message: bytes) -> bytes:
@@ -212,7 +139,7 @@ class StreamWriter:
         start = {
             "type": "http.response.start",
             "status": 200,
-            "headers": [*EVENT_STREAM, *self._headers],
+            "headers": [*_EVENT_STREAM, *self._headers],
         }
         await self._send(start)
         if not self._queue and not self._ended:
@@ -261,6 +188,8 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
     """Whether the client gives up on a large event (`HttpHeaders.small_events`). What is only told then goes on the session's own
     stream where somebody reads that, so that the answer is still free to be plain JSON of any size."""
     done: bool = False
+    shown: Presented | None = None
+    """Who asked, and with what: nobody else is given what is kept for who comes back."""
     _writer: StreamWriter | None = None
     _stream: Stream | None = None
 
@@ -276,25 +205,23 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
         """Bytes that the client has not taken yet."""
         return 0 if self._writer is None else self._writer.waiting
 
-    def event(self, frame: bytes) -> None:
+    def event(self, frame: bytes) -> bool:
         """Send a message before the answer."""
         if self.done:
-            return
+            return False
         if not self.readable:
-            if self.streams is not None:
-                self.streams.own.add(frame)
-            return
-        if self._beside(frame):
-            return
-        self._open()
-        self._put(frame)
+            return elsewhere(self.streams, self.shown, frame)
+        if not self._beside(frame):
+            self._open()
+            self._put(frame)
+        return True
 
     def _beside(self, frame: bytes) -> bool:
         """Whether a notification went on the session's own stream, before anything went on this one."""
         own = None if self.streams is None else self.streams.own
         if not self.small or own is None or self._writer is not None or not own.attached:
             return False
-        if not is_told(frame):
+        if not jsonrpc.is_notification(frame) or not same_rights(own.whose, self.shown):
             return False
         own.add(frame)
         return True
@@ -326,7 +253,7 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
         if self._writer is None:
             self._writer = StreamWriter(self.send, self.limit_bytes, self.headers, self._cut)
             if self.streams is not None:
-                self._stream = self.streams.open()
+                self._stream = self.streams.open(self.shown)
                 self._stream.attach(self._sink)
                 if self.primed:
                     self._writer.put(sse.encode(b"", id=self._stream.primer(), retry=_RETRY_MS))
@@ -387,6 +314,15 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
         """The request was cancelled: close the response with an error that says so, or `why` there is nothing else to say."""
         error = jsonrpc.encode({"code": _CANCELLED[0], "message": _CANCELLED[1]})
         await self.finish(ident, why or Spelled(error=error))
+
+
+def elsewhere(streams: Streams | None, shown: Presented | None, frame: bytes) -> bool:
+    """Send on a session's own stream what has no place on a response. False where there is none, or somebody with other rights carries
+    it: only they could be told."""
+    if streams is None or not same_rights(streams.own.whose, shown):
+        return False
+    streams.own.add(frame)
+    return True
 
 
 def _commit(one: weakref.ref[HttpReply]) -> None:

@@ -12,7 +12,7 @@ from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.client_params import Rejected
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import Send, Whole, send_json
+from gatewright.mcp.server.http_responses import Send, Whole, send_json
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import Refused, ServerContext

@@ -16,10 +16,12 @@ from gatewright.call import Caller, Who
 from gatewright.mcp.protocol.replay import FinishedStreams, Streams
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import HttpReply, Send, Whole
+from gatewright.mcp.server.http_reply import HttpReply
+from gatewright.mcp.server.http_responses import Send, Whole
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
-from gatewright.mcp.server.server_context import ServerContext, Standing
+from gatewright.mcp.server.server_context import Presented, ServerContext, Standing
+from gatewright.mcp.server.shown_rights import at_least, same_rights
 from gatewright.mcp.wire.versions import revision
 from gatewright.transport.timers import Overdue
 
@@ -48,6 +50,21 @@ class HttpSession:
         """What is prepared of its client's calls (`prepared.OfClient`)."""
         self.primed: bool | None = None
         """Whether event streams open with an id; None before the handshake, which says so for good."""
+
+    def shows(self, caller: Caller, credential: str | None) -> None:
+        """A request came with this."""
+        self.peer.shown = shown = Presented("http", caller, credential)
+        own = self.streams.own
+        if same_rights(own.whose, shown):  # its key was replaced, or its token refreshed
+            own.whose = shown
+
+    def carried(self) -> None:
+        """Whoever came now carries the session's own stream, and is told on it from now on; with other rights than the former one, alone,
+        and with less also without what was kept for that one."""
+        own, shown = self.streams.own, self.peer.shown
+        if not same_rights(own.whose, shown):
+            own.pass_on(kept=at_least(shown, own.whose))
+        own.whose = shown
 
     def is_primed(self) -> bool:
         """The same, and never None."""
@@ -95,6 +112,8 @@ class Sessions:
             session=ident,
             send=streams.own.add,
         )
+        streams.own.whose = peer.shown
+        peer.carrier = lambda: streams.own.whose
         session = self.by_id[ident] = HttpSession(peer, streams, self._front.standing[ident])
         session.standing.idle_s = IDLE_S
         session.standing.end = partial(self.close, ident)
@@ -127,7 +146,9 @@ class Sessions:
             self.close(ident)
             return None
         standing.used = now
-        peer.credential = credential
+        shown = peer.shown
+        if shown.credential is not credential or shown.caller is not caller:
+            session.shows(caller, credential)
         self.by_id.move_to_end(ident)
         return session
 
@@ -143,6 +164,7 @@ class Sessions:
         reads, limit = said.reads_streams, self._front.queue_bytes
         primed = session.is_primed() if session.primed is None else session.primed
         reply = HttpReply(send, reads, limit, whole, session.streams, primed, extra)
+        reply.shown = session.peer.shown
         if said.small_events:
             reply.small = True
             reply.commit_later(self._loop)

@@ -1,7 +1,8 @@
 """`LegacySse`: HTTP+SSE transport of MCP 2024-11-05: holds `/sse` streams; POSTs to `/messages` go to a stream of the same caller.
 
 The stream's first event names that path. The id in it is random and bound to the caller, and stays no
-proof of identity: each POST authenticates anew. Only the default profile has these paths.
+proof of identity: each POST authenticates anew. What a POST comes to is heard by who opened the stream, so it is taken from the same
+credential or from one with equal limits alone (`shown_rights`). Only the default profile has these paths.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import parse_qs
 
-from gatewright.mcp.server.client_session import ClientSession
+from gatewright.call import Refusal
 from gatewright.mcp.server.duplex import Duplex
-from gatewright.mcp.server.http_reply import StreamWriter, one_line, send_plain
+from gatewright.mcp.server.http_reply import StreamWriter, one_line
 from gatewright.mcp.server.http_request import HttpRequest
+from gatewright.mcp.server.http_responses import send_plain
 from gatewright.mcp.server.long_lived import lasting
-from gatewright.mcp.server.server_context import ServerContext
+from gatewright.mcp.server.server_context import Presented, ServerContext
+from gatewright.mcp.server.shown_rights import at_least, same_rights
 from gatewright.transport.base import Closed
 from gatewright.web import sse
 
@@ -30,7 +33,7 @@ class LegacySse:
 
     def __init__(self, front: ServerContext) -> None:
         self._front = front
-        self._hosts: dict[str, tuple[Duplex, _StreamPipe]] = {}
+        self._hosts: dict[str, _Stream] = {}
 
     async def open(self, http: HttpRequest) -> None:
         """GET /sse: serve one host until it leaves."""
@@ -48,13 +51,11 @@ class LegacySse:
         writer = StreamWriter(http.send, self._front.queue_bytes)
         pipe = _StreamPipe(writer)
         host.attach(pipe)
-        self._hosts[ident] = host, pipe
+        self._hosts[ident] = stream = _Stream(self._front, host, pipe)
         pipe.writer.put(sse.encode(f"{_PATH}?session_id={ident}".encode(), event="endpoint"))
         waits = {asyncio.create_task(http.gone()), asyncio.create_task(pipe.writer.closed())}
         try:
-            with lasting(
-                self._front, lambda: host.presented, lambda _: pipe.close(), lambda: host.busy
-            ):
+            with lasting(self._front, stream.carrier, lambda _: pipe.close(), lambda: host.busy):
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._hosts.pop(ident, None)
@@ -68,36 +69,46 @@ class LegacySse:
         if http.scope["method"] != "POST":
             await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
             return
-        host = self._find(http)
-        if host is None:
+        stream = self._find(http)
+        if stream is None:
             await http.refuse(404, _UNKNOWN)
             return
         body = await http.body(self._front.frame_bytes)
         if body is None:
             return
         # A body may take its time, and its stream may have ended since.
-        if self._find(http) is not host:
+        if self._find(http) is not stream:
             await http.refuse(404, _UNKNOWN)
             return
-        host.peer.credential = http.credential  # its key may have been replaced meanwhile
-        host.message(body)  # answered with 202 at once; what it comes to travels on the stream
+        # Its key may have been replaced meanwhile.
+        stream.host.peer.shown = _shown(http)
+        stream.host.message(
+            body
+        )  # answered with 202 at once; what it comes to travels on the stream
         await send_plain(http.send, 202)
 
-    def _find(self, http: HttpRequest) -> Duplex | None:
-        """The host whose open stream a POST names, where it is the caller's own."""
-        host, _ = self._hosts.get(_session_of(http.scope["query_string"]), (None, None))
-        return host if host is not None and _is_of(host.peer, http) else None
+    def _find(self, http: HttpRequest) -> _Stream | None:
+        """The open stream that a POST names, where it is the caller's own, with the limits that it shows now, and at a path of the same
+        profile."""
+        found = self._hosts.get(_session_of(http.scope["query_string"]))
+        if found is None or found.host.peer.profile != http.profile:
+            return None
+        if same_rights(found.opened, _shown(http)):
+            return found
+        if at_least(_shown(http), found.opened) and not found.host.peer.busy:
+            found.pipe.close()  # for whoever has gained scopes: its client opens another where this one ends
+        return None
 
     def farewell(self) -> None:
         """Close the streams of hosts for whom nothing runs."""
-        for host, pipe in list(self._hosts.values()):
-            if not host.peer.busy:
-                pipe.close()
+        for one in list(self._hosts.values()):
+            if not one.host.peer.busy:
+                one.pipe.close()
 
     async def close(self) -> None:
         """Close every stream."""
-        for _, pipe in list(self._hosts.values()):
-            pipe.close()
+        for one in list(self._hosts.values()):
+            one.pipe.close()
 
 
 def _session_of(query: bytes) -> str:
@@ -108,10 +119,30 @@ def _session_of(query: bytes) -> str:
     return said.get("session_id", [""])[0]
 
 
-def _is_of(peer: ClientSession, http: HttpRequest) -> bool:
-    """Whether a stream is of who posts, at a path of the same profile."""
-    one, other = peer.caller, http.caller
-    return (one.kind, one.id, peer.profile) == (other.kind, other.id, http.profile)
+def _shown(http: HttpRequest) -> Presented:
+    return Presented("sse", http.caller, http.credential)
+
+
+class _Stream:
+    """One open stream, and who hears it."""
+
+    def __init__(self, front: ServerContext, host: Duplex, pipe: _StreamPipe) -> None:
+        self.host, self.pipe = host, pipe
+        self.opened = host.presented
+        self._front = front
+        host.peer.carrier = self.carrier
+
+    def carrier(self) -> Presented:
+        """Who hears it, and with what: the credential with which it was opened, also where others post. Once that has come to its end, what was
+        posted with last: a refreshed token, or the successor of a key. One that was taken back is replaced by none."""
+        opened, shown = self.opened, self.host.presented
+        if opened != shown and (opened.credential == shown.credential or self._is_over(opened)):
+            self.opened = shown
+        return self.opened
+
+    def _is_over(self, opened: Presented) -> bool:
+        still = self._front.still(*opened)
+        return isinstance(still, Refusal) and still.reason == "auth_expired"
 
 
 class _StreamPipe:

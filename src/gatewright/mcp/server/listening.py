@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Question, Refusal
-from gatewright.mcp.protocol import eras
+from gatewright.mcp.protocol import listen_messages
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error, spell_reason
@@ -66,6 +66,8 @@ class Listener(Protocol):
     profile: str
     session: str | None
 
+    shown: Presented
+
     @property
     def presented(self) -> Presented:
         """Who it is, and with what it listens."""
@@ -99,6 +101,7 @@ class Listening:
     ) -> None:
         self._front = front
         self._host = host
+        self.shown = host.shown
         self._listen = listen
         self._reply = reply
         self._ident = jsonrpc.decode(listen.id)
@@ -130,7 +133,7 @@ class Listening:
             return
         try:
             most = self._front.subscriptions
-            wanted = eras.acknowledgement(self._listen.wanted, most, client.mgp)
+            wanted = listen_messages.acknowledgement(self._listen.wanted, most, client.mgp)
         except ValueError as problem:
             flaw = spell_error(jsonrpc.INVALID_PARAMS, str(problem), client, http=400)
             await self._reply.finish(ident, flaw)
@@ -153,7 +156,7 @@ class Listening:
         if isinstance(goodbye, Refusal):
             await self._refuse(goodbye)
         elif goodbye:
-            await self._reply.finish(ident, Spelled(eras.listened(self._ident)))
+            await self._reply.finish(ident, Spelled(listen_messages.listened(self._ident)))
         else:
             await self._reply.abandon(ident)
 
@@ -304,4 +307,4 @@ class Listening:
             early[key] = method, params
 
     def _notify(self, method: str, params: dict[str, Any]) -> None:
-        self._reply.event(jsonrpc.notification(method, eras.tag(params, self._ident)))
+        self._reply.event(jsonrpc.notification(method, listen_messages.tag(params, self._ident)))

@@ -17,8 +17,9 @@ from gatewright.mcp.protocol.client_params import Dropped, read_notice
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import HttpReply, Send, Whole, send_plain
+from gatewright.mcp.server.http_reply import HttpReply
 from gatewright.mcp.server.http_request import HttpRequest, alone
+from gatewright.mcp.server.http_responses import Send, Whole, send_plain
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import ServerContext

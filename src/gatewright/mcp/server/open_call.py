@@ -1,4 +1,4 @@
-"""`OpenCall`: numbered chunks of one streaming call (MGP §12), merged for slow readers; partial result on cancel; MGP progress as MCP's.
+"""`OpenCall`: numbered chunks and progress of one streaming call (MGP §12), merged for slow readers; partial result on cancel.
 
 It stands behind all filters: so what is counted, kept for a cancellation and sent is the same, and clean. A client that reads slowly
 gets fewer, longer chunks; where that is not enough, text is left out and `notifications/mgp.stream.gap` says so: between chunk
@@ -8,7 +8,6 @@ gets fewer, longer chunks; where that is not enough, text is left out and `notif
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,25 +16,19 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Question
 from gatewright.chunk_way import ChunkWay, chunk_end
+from gatewright.mcp.server.plain_progress import (
+    MCP_PROGRESS,
+    PROGRESS,
+    fraction_of,
+    number_of,
+    token_of,
+)
+from gatewright.mcp.server.shown_rights import shown_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
 
-__all__ = [
-    "HANDLE",
-    "HELD_CHARS",
-    "KEPT_BYTES",
-    "KEPT_IN_ALL",
-    "MCP_PROGRESS",
-    "PROGRESS",
-    "SLOW_BYTES",
-    "OpenCall",
-    "PlainProgress",
-    "Shared",
-    "token_of",
-]
+__all__ = ["HANDLE", "HELD_CHARS", "KEPT_BYTES", "KEPT_IN_ALL", "SLOW_BYTES", "OpenCall", "Shared"]
 
-PROGRESS = "notifications/mgp.stream.progress"
-MCP_PROGRESS = "notifications/progress"
 HANDLE = "dev.gatewright/stream"
 """The member of `_meta` that holds the handle of a call without a session."""
 KEPT_BYTES = 1024 * 1024
@@ -63,33 +56,6 @@ class Shared(msgspec.Struct, eq=False):
     """How often text was left out."""
 
 
-def token_of(call: Call) -> Any:
-    """The caller's own progress token; None where it has none."""
-    meta = call.params.get("_meta")
-    return meta.get("progressToken") if type(meta) is dict else None
-
-
-class PlainProgress:
-    """The way back to a client without MGP that wants to hear of progress: it hears it in MCP's words."""
-
-    def __init__(self, back: Back) -> None:
-        self._back = back
-        self._last = 0.0
-
-    def emit(self, event: Event) -> None:
-        """Send one event on, translated where it is MGP's progress."""
-        if event.method == PROGRESS:
-            self._last = max(self._last, _fraction(event.params.get("progress")))
-            said = {"progress": self._last, "total": 1}
-            message = event.params.get("message")
-            event = Event(MCP_PROGRESS, {**said, "message": message} if message else said)
-        self._back.emit(event)
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        """Put a question to the caller. Raises `CannotAsk`."""
-        return await self._back.ask(question)
-
-
 class OpenCall:
     """The way back of one open call (`call.Back`)."""
 
@@ -106,13 +72,14 @@ class OpenCall:
             "_handle",
         ),
         *("_held", "_held_chars", "_kept", "_mcp", "_over", "_pieces", "_shared", "_timer"),
-        *("cancelled", "task"),
+        *("cancelled", "shown", "task"),
     )
 
     def __init__(self, shared: Shared, call: Call, back: Back, handle: str) -> None:
         said = call.params.get("_mgp")
         self._shared = shared
         self._call = call
+        self.shown = shown_in(call)
         self._back = back
         self._handle = handle
         self._asked = type(said) is dict and said.get("stream") is True and call.kind == "tool"
@@ -200,7 +167,7 @@ class OpenCall:
         elif method == GAP:
             self._missing(event)
         elif method == PROGRESS:
-            self._told(event.params, _fraction(event.params.get("progress")))
+            self._told(event.params, fraction_of(event.params.get("progress")))
         elif method == MCP_PROGRESS:
             self._counted(event)
         else:
@@ -253,15 +220,15 @@ class OpenCall:
         text = text_of(params)
         if text is None:
             self._flush()
-            self._number(event)
+            self._numbered(event)
             return
         if self._held or self._dropped or self._behind() > SLOW_BYTES:
             self._hold(text, done=params.get("done") is True)
             return
         self._keep(text)
-        self._number(event)
+        self._numbered(event)
 
-    def _number(self, event: Event) -> None:
+    def _numbered(self, event: Event) -> None:
         params = event.params
         params["request_id"] = self._call.id
         params["index"] = self._pieces
@@ -327,7 +294,7 @@ class OpenCall:
             self._held, self._held_chars, self._done = [], 0, False
             self._keep(text)
             content = {"type": "text", "text": text}
-            self._number(
+            self._numbered(
                 Event(CHUNK, {"request_id": "", "index": 0, "content": content, "done": done})
             )
 
@@ -340,7 +307,7 @@ class OpenCall:
             self._back.emit(event)
             if not self._asked:
                 return  # it hears what it asked for, and that alone
-        done, total = _number(params.get("progress")), _number(params.get("total"))
+        done, total = number_of(params.get("progress")), number_of(params.get("total"))
         self._told(params, done / total if total > 0 else 0.0, estimated=True)
 
     def _told(self, params: dict[str, Any], fraction: float, *, estimated: bool = False) -> None:
@@ -356,24 +323,9 @@ class OpenCall:
             left = round(spent_ms * (1 - now) / now) if now > 0 else None
         else:
             left = params.get("estimated_remaining_ms")
-        if _number(left) > 0 or left == 0:
+        if number_of(left) > 0 or left == 0:
             said["estimated_remaining_ms"] = left
         self._tell(Event(PROGRESS, said))
-
-
-def _number(value: Any) -> float:
-    """A finite number that is not negative; anything else is 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0.0
-    try:
-        found = float(value)
-    except OverflowError:
-        return 0.0
-    return found if math.isfinite(found) and found > 0 else 0.0
-
-
-def _fraction(value: Any) -> float:
-    return min(1.0, _number(value))
 
 
 def _is_interim(answer: Answer) -> bool:

@@ -7,7 +7,7 @@ with its endpoint.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from gatewright.call import Caller, CannotAsk, Event, Who
 from gatewright.mcp.server.server_context import ServerContext
@@ -21,7 +21,6 @@ __all__ = [
     "KeptEvents",
     "PendingInputs",
     "bound_to",
-    "refused_by",
 ]
 
 PENDING_S = 600.0
@@ -41,18 +40,6 @@ _EVENT_BYTES = 512
 def bound_to(caller: Caller, door: str, profile: str) -> str:
     """Whose a `requestState` is: who asked, and at which endpoint. It is taken back there and nowhere else."""
     return "\n".join((caller.kind, caller.id, door, profile))
-
-
-def refused_by(error: Any) -> CannotAsk:
-    """What an error says with which a client answered a question."""
-    if not isinstance(error, dict):
-        return CannotAsk("the caller refused", -32603)
-    code = error.get("code")
-    return CannotAsk(
-        str(error.get("message", "the caller refused")),
-        code if isinstance(code, int) else -32603,
-        error.get("data"),
-    )
 
 
 class KeptEvents:

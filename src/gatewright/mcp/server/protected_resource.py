@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from gatewright.call import Refusal
-from gatewright.mcp.server.http_reply import Send
+from gatewright.mcp.server.http_responses import Send
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["WELL_KNOWN", "Bearers", "Protected"]
@@ -78,7 +78,7 @@ class Protected:
     def telling(self, send: Send, path: str) -> Send:
         """The same way back, with the place of the document in each challenge that goes it."""
 
-        # Challenges are made where nobody knows the path (`http_reply.challenge`); it is added as they leave.
+        # Challenges are made where nobody knows the path (`http_responses.challenge`); it is added as they leave.
         async def tell(message: dict[str, Any]) -> None:
             status = message.get("status")
             if status in (_UNAUTHORIZED, _FORBIDDEN) and message["type"].endswith("response.start"):

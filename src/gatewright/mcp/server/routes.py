@@ -9,8 +9,8 @@ import msgspec
 
 from gatewright.call import Caller, Refusal
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import Send
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
+from gatewright.mcp.server.http_responses import Send
 
 __all__ = [
     "Door",

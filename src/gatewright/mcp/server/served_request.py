@@ -28,9 +28,9 @@ from gatewright.call import (
     Question,
 )
 from gatewright.chunk_way import ChunkEnd
-from gatewright.mcp.protocol import eras, outcomes
+from gatewright.mcp.protocol import input_required, outcomes
+from gatewright.mcp.protocol.ended_calls import given_up, marked, revoked
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
-from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs
 from gatewright.mcp.server.sealed_state import resealed, state_of
 from gatewright.mcp.server.server_context import Answering, InTask, Reply, Running, ServerContext
@@ -58,12 +58,13 @@ class Host(Protocol):
     conversation: Conversation
     running: dict[bytes, Running]
     """What the host can cancel, by the key of the request."""
-    asks: dict[bytes, asyncio.Future[Any]]
-    """Questions on their way to a legacy host, by id; shared with whoever reads its answers."""
-    hearing: dict[str, Callable[[dict[str, Any]], None]]
-    """Who hears how far the host is with a question, by the token that the question has here."""
+    shown: Any  # who came last, and with what (`Presented`)
+    asks: dict[bytes, tuple[asyncio.Future[Any], Any]]
+    """Questions on their way to a legacy host, by id, with who is asked; shared with whoever reads its answers."""
+    hearing: dict[str, tuple[Callable[[dict[str, Any]], None], Any]]
+    """Who hears how far the host is with a question, by the token that the question has here, with who is asked."""
 
-    def call(self, inbound: Inbound) -> Call:
+    def call(self, inbound: Inbound, shown: Any = None) -> Call:
         """The call a request asks for."""
 
     def asked(self, question: Question) -> None:
@@ -98,6 +99,7 @@ class ServedRequest:
 
     def __init__(self, host: Host, inbound: Inbound, reply: Reply) -> None:
         self._host = host
+        self.shown = host.shown  # not of whoever comes while it waits
         self._inbound = inbound
         """The request that came last; of a parked exchange, the one that was answered last."""
         self._whole = reply.whole
@@ -115,7 +117,7 @@ class ServedRequest:
                 if not front.settled:  # what is still starting is not missing
                     front.settled = await front.upstream.settled()
                 if not self.cancelled:
-                    self._call = call = call or host.call(self._inbound)
+                    self._call = call = call or host.call(self._inbound, self.shown)
                     outcome = said or await front.kernel.handle(call, self)
                     if not self._said(outcome):
                         await self._answer(front, call, outcome)
@@ -234,8 +236,7 @@ class ServedRequest:
             running[self._aside] = running.pop(key)
 
     def _release(self) -> None:
-        if self._handle is not None:
-            self._host.parked.release(self._handle)
+        self._host.parked.release(self._handle or "")
 
     # -- events
 
@@ -284,13 +285,14 @@ class ServedRequest:
         progress, conversation = question.progress, self._host.conversation
         ident, frame = conversation.ask(question.method, question.params, progress is not None)
         if progress is not None:
-            self._host.hearing[jsonrpc.decode(ident)] = progress
+            self._host.hearing[jsonrpc.decode(ident)] = progress, self.shown
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._host.asks[ident] = answer
+        self._host.asks[ident] = answer, self.shown
         reason = "the call ended"
         try:
             self._host.asked(question)
-            seat.event(frame)
+            if not seat.event(frame):
+                raise CannotAsk("the caller has no stream that it may go on", -32000)
             async with asyncio.timeout(PENDING_S):
                 return await answer
         except TimeoutError:
@@ -339,7 +341,7 @@ class ServedRequest:
         if not wanted or seat is None or call is None or handle is None:
             return
         self._host.parked.extend(handle)
-        result = eras.interim_result(wanted, state_of(front, call, handle), front.info)
+        result = input_required.interim_result(wanted, state_of(front, call, handle), front.info)
         # Before the answer leaves: its client may use the id again as soon as it has that, and be asked again.
         self._step_aside()
         self._asking = None

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from gatewright.call import Back, Call, Caller, Client, Outcome, Refusal, Who
-from gatewright.mcp.protocol.eras import Sealer, tail
+from gatewright.mcp.protocol.eras import tail
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.protocol.outcomes import Spelled
+from gatewright.mcp.protocol.request_state import Sealer
 from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.patterns import Pattern
@@ -140,8 +141,8 @@ class Reply(Protocol):
     def behind(self) -> int:
         """Bytes that the client has not taken yet."""
 
-    def event(self, frame: bytes) -> None:
-        """Send a message that goes before the answer. Never blocks."""
+    def event(self, frame: bytes) -> bool:
+        """Send a message that goes before the answer. Never blocks. False where nobody may be sent it."""
 
     def reconnect(self, retry_ms: int) -> None:
         """Close the stream; the answer waits for a client that comes back."""
@@ -158,6 +159,10 @@ class Reply(Protocol):
 
 class Running(Protocol):
     """What a host can cancel."""
+
+    @property
+    def shown(self) -> Presented:
+        """Who asked for it, and with what."""
 
     def cancel(self, ident: bytes | None = None) -> None:
         """End it because its host gave up on the request `ident`, or because its host went away."""

@@ -18,21 +18,16 @@ from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Stream, Streams
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import (
-    HttpReply,
-    StreamWriter,
-    Whole,
-    one_line,
-    send_json,
-    send_plain,
-)
+from gatewright.mcp.server.http_reply import HttpReply, StreamWriter, elsewhere, one_line
 from gatewright.mcp.server.http_request import HttpRequest, says_modern
+from gatewright.mcp.server.http_responses import Whole, send_json, send_plain
 from gatewright.mcp.server.http_sessions import HttpSession, Sessions
 from gatewright.mcp.server.long_lived import lasting
 from gatewright.mcp.server.modern_http import Answering, ModernHttp, taken
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import Presented, ServerContext
+from gatewright.mcp.server.shown_rights import at_least
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import META_VERSION
 from gatewright.mcp.wire.versions import LEGACY, MODERN, is_modern, revision
@@ -185,7 +180,7 @@ class StreamableHttp:
         if isinstance(messages, jsonrpc.Malformed):
             await http.refuse(400, messages.message, messages.code, ident=messages.id)
             return
-        collected = _Collected(session.streams if session else None)
+        collected = _Collected(session.streams if session else None, peer.shown)
         jobs = []
         for message in messages:
             effect = peer.conversation.receive(message)
@@ -211,15 +206,19 @@ class StreamableHttp:
         if session is None:
             await http.refuse(404, _NO_SESSION)
             return
-        stream = session.streams.own
+        shown = session.peer.shown
+        own = stream = session.streams.own
         after = stream.handed  # what no connection has carried yet
         last = http.headers.values.get(b"last-event-id")
         if last is not None:
             found = session.streams.find(last.decode("latin-1"))
-            if found is None:
+            # What another key's request came to reads like what never was.
+            if found is None or not (found[0] is own or at_least(shown, found[0].whose)):
                 await http.refuse(400, "Last-Event-ID was not given out in this session")
                 return
             stream, after = found
+        if stream is own:
+            session.carried()
         await self._carry(http, stream, after)
 
     async def _carry(self, http: HttpRequest, stream: Stream, after: int | None) -> None:
@@ -263,13 +262,13 @@ class _Collected:
     behind = 0
     whole = None
 
-    def __init__(self, streams: Streams | None) -> None:
+    def __init__(self, streams: Streams | None, shown: Presented) -> None:
         self.frames: list[bytes] = []
         self._streams = streams
+        self._shown = shown
 
-    def event(self, frame: bytes) -> None:
-        if self._streams is not None:
-            self._streams.own.add(frame)
+    def event(self, frame: bytes) -> bool:
+        return elsewhere(self._streams, self._shown, frame)
 
     def reconnect(self, retry_ms: int) -> None:
         """A batch has no stream."""

@@ -5,7 +5,8 @@ A call of a client that negotiated `streaming` is *open* from its first gate to 
 
 Sessions name an open call by the id of the request that waits for its answer now: one that was parked goes on under another. Where there is
 no session, such an id is nobody's in particular (two clients of one caller may choose the same), so there the call has a handle, which
-its first notification tells (`HANDLE`).
+its first notification tells (`HANDLE`). To a key of the same caller with other limits no such call exists (`shown_rights`): who cancels is given
+what has come of it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome
+from gatewright.mcp.protocol.ended_calls import given_up, marked, revoked
 from gatewright.mcp.protocol.mcp_server import request_key
-from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.protocol.tasks import TASK
-from gatewright.mcp.server.open_call import OpenCall, PlainProgress, Shared, token_of
+from gatewright.mcp.server.open_call import OpenCall, Shared
+from gatewright.mcp.server.plain_progress import PlainProgress, token_of
+from gatewright.mcp.server.shown_rights import at_least, shown_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.standing import NOTHING, Standing
 
@@ -114,7 +117,7 @@ class Streams:
         if type(ident) not in (int, str):
             return Failure("invalid_params", "params.request_id must be the id of a request")
         one = self._open_as(call, ident)
-        if one is None or one.cancelled:
+        if one is None or one.cancelled or not at_least(shown_in(call), one.shown):
             return Answer(_NOT_ACTIVE)
         self.cancelled += 1
         return Answer(jsonrpc.encode({"cancelled": True, "partial_result": one.cancel()}))

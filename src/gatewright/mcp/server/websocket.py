@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from gatewright.call import Caller, Refusal
 from gatewright.mcp.server.duplex import Duplex
-from gatewright.mcp.server.http_reply import Send, challenge
 from gatewright.mcp.server.http_request import Receive
+from gatewright.mcp.server.http_responses import Send, challenge
 from gatewright.mcp.server.long_lived import lasting
 from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.wire import jsonrpc

@@ -45,6 +45,7 @@ __all__ = [
     "error",
     "first",
     "heavy",
+    "is_notification",
     "members_named",
     "names",
     "notification",
@@ -363,7 +364,15 @@ def request(
 
 def notification(method: str, params: bytes | dict[str, Any] | None = None) -> bytes:
     """A notification frame."""
-    return b'{"jsonrpc":"2.0","method":' + encode(method) + _body(params) + b"}"
+    return _NOTIFICATION + encode(method) + _body(params) + b"}"
+
+
+_NOTIFICATION = b'{"jsonrpc":"2.0","method":'
+
+
+def is_notification(frame: bytes) -> bool:
+    """Whether a frame that was written here is a notification: those of requests and answers have the id before all else."""
+    return frame.startswith(_NOTIFICATION)
 
 
 def response(ident: bytes, result: bytes) -> bytes:

@@ -23,6 +23,7 @@ __all__ = [
     "LIST_ALL",
     "MOST",
     "NOTHING",
+    "OF_GATEWAY",
     "READ",
     "REGISTRY_READ",
     "REGISTRY_WRITE",
@@ -116,6 +117,8 @@ REGISTRY_READ = "kernel.registry.read"
 REGISTRY_WRITE = "kernel.registry.write"
 NOTHING = "kernel.nothing"
 """Held by whom nothing was given, where something had to be: it gives nothing."""
+OF_GATEWAY = (INVOKE, READ, LIST_ALL, NOTHING, "kernel.registry.")
+"""How permissions begin that say which of the gateway's tools and methods somebody has; all others are MGP's, about the world outside."""
 
 _OF_TOOLS = {"ToolInvoke": INVOKE, "ToolRead": READ}
 _PLAIN = {"ToolsListAll": LIST_ALL, "AdminRead": REGISTRY_READ, "AdminWrite": REGISTRY_WRITE}

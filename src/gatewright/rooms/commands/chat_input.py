@@ -1,4 +1,4 @@
-"""Parses and executes the lines typed in `gatewright room join TOPIC`: chat text and slash commands."""
+"""Executes a line typed in `gatewright room join`: chat text, `/who`, `/propose`, `/fulfil`, `/reject`, `/ask`; `/quit` is the caller's."""
 
 from __future__ import annotations
 

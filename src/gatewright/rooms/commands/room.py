@@ -11,8 +11,9 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from gatewright import __version__
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Config, Json, KeyText, Url, group
-from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_line
+from gatewright.cli.output import is_terminal, note, print_document, print_line
 from gatewright.command_text import to_type
 from gatewright.mcpx.payload import Proposed, Said
 from gatewright.rooms.commands.chat_input import HELP, obey

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from gatewright.cli.output import CliError, Exit
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.running import endpoint
 from gatewright.command_text import to_type
 from gatewright.mcp.wire import jsonrpc

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 
 import msgspec
 
@@ -52,6 +53,8 @@ class Answering:
         self._name = name
         self._tasks: dict[asyncio.Task[None], tuple[str, str]] = {}
         """Each with sender and id of the envelope."""
+        self._asking: dict[asyncio.Task[None], str] = {}
+        """Those that somebody waits for, with their senders."""
         self._running: Counter[str] = Counter()
         self._sent: dict[str, tuple[Envelope, bytes]] = {}
         """Id of an answer → what it was to: the last ones, in case the gateway does not pass one on."""
@@ -75,10 +78,20 @@ class Answering:
             self._running[sender] += 1
         task = asyncio.get_running_loop().create_task(self._respond(envelope, request))
         self._tasks[task] = sender, envelope.id
-        task.add_done_callback(lambda one: self._done(one, None if ident is None else sender))
+        if ident is not None:
+            self._asking[task] = sender
+        task.add_done_callback(self._done)
 
-    def _done(self, task: asyncio.Task[None], sender: str | None) -> None:
+    def left(self, name: str) -> None:
+        """A participant has left the room: what it asked for and was not begun is not. The responder learns of the rest by itself."""
+        for task, sender in self._asking.items():
+            work = task.get_coro()
+            if sender == name and iscoroutine(work) and getcoroutinestate(work) == CORO_CREATED:
+                task.cancel()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
+        sender = self._asking.pop(task, None)
         if sender is not None:
             self._running[sender] -= 1
             if not self._running[sender]:

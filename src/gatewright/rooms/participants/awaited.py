@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gatewright.mcpx.payload import Responded
-from gatewright.rooms.participants.errors import CallError, RoomError
+from gatewright.rooms.participants.errors import CallError, GoneError, RoomError
 
 __all__ = ["Awaited"]
 
@@ -52,6 +52,12 @@ class Awaited:
         if future is not None and not future.done():
             future.set_exception(problem)
             future.exception()  # whether or not anybody ever asks
+
+    def left(self, name: str) -> None:
+        """A participant has left the room: what it alone may answer has no answer. Whoever is called so next is another."""
+        for id, (senders, _) in list(self._futures.items()):
+            if senders == {name}:
+                self.fail(id, GoneError(f"{name} has left the room"))
 
     def lose(self, problem: RoomError) -> None:
         """No answer will come to anybody."""

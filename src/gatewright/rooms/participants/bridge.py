@@ -10,18 +10,16 @@ Both are the receiver of their pipe; `attach` gives it to them.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from typing import Any
-
-import msgspec
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Operation, Said, kind_of
 from gatewright.rooms.participants.errors import CallError, NotAllowedError, RoomError
 from gatewright.rooms.participants.participant import Heard, Participant
+from gatewright.rooms.participants.pipe_requests import NOBODY, PipeRequests, asks
 from gatewright.transport.base import Closed, Pipe
 
 __all__ = ["HELLO_S", "HostSeat", "ServerSeat"]
@@ -36,110 +34,14 @@ all who ask."""
 _REVISION = "2025-06-18"
 _INTERNAL = -32603
 _CANCELLED = b'"notifications/cancelled"'
+_OF_THE_SERVER = ("/list_changed", "notifications/resources/updated")
+"""How notifications end that tell of the server as a whole, and of no call."""
 
 
-class _Questions:
-    """Requests of ours on a pipe that are not answered yet."""
+class _Seat(ABC):
+    """Sits in a room for somebody at the other end of a pipe, and hears who leaves it."""
 
-    def __init__(self, name: str, answer_s: float) -> None:
-        self._name = name
-        self._answer_s = answer_s
-        self._numbers = itertools.count(1)
-        self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
-        self._named: dict[tuple[str, bytes], list[bytes]] = {}
-        """Sender and its id of a request → our ids of it: a room tells requests apart by their envelopes, so there may be several."""
-
-    def ask(self) -> tuple[bytes, asyncio.Future[jsonrpc.Response]]:
-        """An id that nobody else uses, and what will be answered to it."""
-        ident = jsonrpc.encode(f"{self._name}-{next(self._numbers)}")
-        future: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
-        self._waiting[ident] = future
-        future.add_done_callback(lambda _: self._waiting.pop(ident, None))
-        return ident, future
-
-    async def put(
-        self,
-        members: dict[str, msgspec.Raw],
-        sender: str,
-        send: Callable[[bytes], None],
-    ) -> bytes:
-        """Ask what a request of `sender` asks, under an id of ours; the response to it under its own, or an error after so long."""
-        ident = bytes(members["id"])
-        own, future = self.ask()
-        named = self._named.setdefault((sender, ident), [])
-        named.append(own)
-        try:
-            send(jsonrpc.encode({**members, "id": msgspec.Raw(own)}))
-            async with asyncio.timeout(self._answer_s):
-                found = await future
-        except TimeoutError:
-            send(_cancelled(own))
-            return jsonrpc.error(ident, (_INTERNAL, f"no answer within {self._answer_s:g} s"))
-        finally:
-            named.remove(own)
-            if not named:
-                del self._named[sender, ident]
-        if found.error:
-            return jsonrpc.error(ident, found.error)
-        return jsonrpc.response(ident, found.result)
-
-    def cancel(
-        self, members: dict[str, msgspec.Raw], sender: str, send: Callable[[bytes], None]
-    ) -> None:
-        """`sender` gives up on a request, which is not answered then. It names its own id, so that the requests of
-        others are out of its reach."""
-        params = jsonrpc.decode_members(members.get("params", msgspec.Raw(b"{}")))
-        for own in tuple(self._named.get((sender, bytes(params.get("requestId", b""))), ())):
-            future = self._waiting.get(own)
-            if future is not None:
-                params["requestId"] = msgspec.Raw(own)
-                send(jsonrpc.encode({**members, "params": params}))
-                future.cancel()  # MCP: what is cancelled is not answered
-
-    def gone(self, sender: str, send: Callable[[bytes], None]) -> None:
-        """`sender` has left, and waits for nothing any more."""
-        every = [own for (who, _), named in self._named.items() if who == sender for own in named]
-        for own in every:
-            future = self._waiting.get(own)
-            if future is not None:
-                send(_cancelled(own))
-                future.cancel()
-
-    def answer(self, response: jsonrpc.Response) -> None:
-        """Somebody has answered; stray answers are let be."""
-        future = self._waiting.get(response.id)
-        if future is not None and not future.done():
-            future.set_result(response)
-
-    def settled(self, flaw: jsonrpc.Malformed, data: bytes) -> bool:
-        """Whether a message that cannot be read is an answer that somebody waits for, who is told now."""
-        if flaw.id not in self._waiting or _asks(data):
-            return False
-        error = {"code": _INTERNAL, "message": f"the answer is broken: {flaw.message}"}
-        self.answer(jsonrpc.Response(flaw.id, b"", jsonrpc.encode(error)))
-        return True
-
-    def end(self, reason: str) -> None:
-        """Nobody will."""
-        error = jsonrpc.encode({"code": _INTERNAL, "message": reason})
-        for ident in list(self._waiting):
-            self.answer(jsonrpc.Response(ident, b"", error))
-
-
-class ServerSeat:
-    """A responder that asks a tool server. `attach` gives it the pipe, `greet` opens the one MCP session that all share."""
-
-    def __init__(self, *, answer_s: float = ANSWER_S) -> None:
-        """`answer_s` is how long a call may take, and what the server asks."""
-        self._participant: Participant | None = None
-        self.ended = asyncio.Event()
-        self._pipe: Pipe | None = None
-        self._answer_s = answer_s
-        self._asked = _Questions("room", answer_s)
-        self._running: dict[int, str] = {}
-        self._marks = itertools.count()
-        self._hello: bytes = b"{}"
-        self._tasks: set[asyncio.Task[None]] = set()
+    _participant: Participant | None = None
 
     @property
     def participant(self) -> Participant | None:
@@ -151,13 +53,30 @@ class ServerSeat:
         self._participant = participant
         participant.watchers.append(self._watch)
 
+    @abstractmethod
+    def _watch(self, heard: Heard) -> None:
+        """Hear what the participant hears."""
+
+
+class ServerSeat(_Seat):
+    """A responder that asks a tool server. `attach` gives it the pipe, `greet` opens the one MCP session that all share."""
+
+    def __init__(self, *, answer_s: float = ANSWER_S) -> None:
+        """`answer_s` is how long a call may take, and what the server asks."""
+        self.ended = asyncio.Event()
+        self._pipe: Pipe | None = None
+        self._answer_s = answer_s
+        self._asked = PipeRequests("room", answer_s)
+        self._warned = False
+        self._hello: bytes = b"{}"
+        self._questions: dict[bytes, asyncio.Task[None]] = {}
+        """What the server asks and nobody has answered, by its own ids."""
+
     def _watch(self, heard: Heard) -> None:
         """What was asked by who leaves the room is cancelled: its place is for others."""
-        content = heard.content
-        if isinstance(content, Said) and content.payload.get("event") == "leave":
-            who = content.payload.get("participant")
-            if isinstance(who, dict) and isinstance(who.get("id"), str):
-                self._asked.gone(who["id"], self._send)
+        who = _left(heard)
+        if who is not None:
+            self._asked.gone(who, self._send)
 
     def attach(self, pipe: Pipe) -> None:
         """Use this pipe to the server."""
@@ -190,12 +109,7 @@ class ServerSeat:
         # All members share the one session that `greet` opened, so all get its answer.
         if method == b'"initialize"':
             return jsonrpc.response(bytes(ident), self._hello)
-        mark = next(self._marks)
-        self._running[mark] = envelope.sender
-        try:
-            return await self._asked.put(members, envelope.sender, self._send)
-        finally:
-            del self._running[mark]
+        return await self._asked.put(members, envelope.sender, self._send)
 
     # -- the pipe's
 
@@ -205,47 +119,83 @@ class ServerSeat:
         if isinstance(message, jsonrpc.Response):
             self._asked.answer(message)
         elif isinstance(message, jsonrpc.Request):
-            task = asyncio.get_running_loop().create_task(self._question(message))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            if message.id in self._questions:
+                log.warning("the server asks %s again, which waits already", message.id[:99])
+                return
+            # Whose it is follows from what runs now: an answer may come with the next line.
+            asking = self._question(message, self._whom())
+            task = asyncio.get_running_loop().create_task(asking)
+            self._questions[message.id] = task
+            task.add_done_callback(lambda _: self._questions.pop(message.id, None))
         elif isinstance(message, jsonrpc.Notification):
             self._note(message)
-        elif not self._asked.settled(message, data) and message.id != b"null" and _asks(data):
+        elif not self._asked.settled(message, data) and message.id != b"null" and asks(data):
             self._send(jsonrpc.error(message.id, (message.code, message.message)))
 
     def closed(self, reason: str) -> None:
         """The server is gone."""
         self._pipe = None
         self._asked.end(f"the server is gone: {reason}")
+        for task in list(self._questions.values()):
+            task.cancel()
         self.ended.set()
 
     def _note(self, note: jsonrpc.Notification) -> None:
-        """To who called, where that can be told, else to everybody."""
-        callers = set(self._running.values())
-        to = [callers.pop()] if len(callers) == 1 else []
+        """To whose call it is about. Nobody hears what may be about a call of several, or of one who is gone; what is about no
+        call is for everybody."""
         params = jsonrpc.decode(note.params) if note.params else {}
+        if note.method == "notifications/cancelled":
+            question = self._questions.get(jsonrpc.encode(params.get("requestId")))
+            if question is not None:
+                question.cancel()  # which tells who was asked, under the id that it knows
+            return
+        found = self._heard_by(note.method, params)
+        if found is None or self.participant is None:
+            log.debug("nobody is told %s of the server", note.method[:99])
+            return
+        to, params = found
         kind = kind_of("mcp/request", Operation(note.method, params))
         try:
-            if self.participant is not None:
-                payload = jsonrpc.notification(note.method, params)
-                self.participant.say(kind, payload, to=to)
+            self.participant.say(kind, jsonrpc.notification(note.method, params), to=to)
         except RoomError as problem:
             log.debug("a notification of the server was not passed on: %s", problem)
 
-    async def _question(self, request: jsonrpc.Request) -> None:
-        """The server asks: whoever called answers, where only one can be meant."""
-        callers = set(self._running.values())
-        params = jsonrpc.decode(request.params) if request.params else {}
+    def _heard_by(
+        self, method: str, params: dict[str, Any]
+    ) -> tuple[list[str], dict[str, Any]] | None:
+        """Who hears a notification (nobody by name: everybody), and what it says to them; None where nobody does."""
+        if method == "notifications/progress":
+            found = self._asked.progress(params)
+            return None if found is None else ([found[0]], found[1])
+        senders = set[str]() if method.endswith(_OF_THE_SERVER) else self._asked.senders
+        if len(senders) > 1 or NOBODY in senders:
+            return None
+        return [*senders], params
+
+    def _whom(self) -> str:
+        """Whom the server asks: whoever called, where only one can be meant, who still waits."""
+        senders = self._asked.senders
+        if not self._warned and self._asked.haunted:
+            self._warned = True
+            log.warning(
+                "the server asks, and it cannot be told whom: it has not answered a call that was given up, and may work on it still. "
+                "Such a call counts for some minutes; who starts the server anew has it forgotten at once"
+            )
+        who = senders.pop() if len(senders) == 1 else NOBODY
+        return who if self._asked.waits(who) else NOBODY
+
+    async def _question(self, request: jsonrpc.Request, who: str) -> None:
         try:
-            if len(callers) != 1 or self.participant is None:
+            params = jsonrpc.decode(request.params) if request.params else {}
+            if self.participant is None or who == NOBODY:
                 raise CallError(-32601, "it cannot be told whom the server asks")
             found = await self.participant.request(
-                callers.pop(), request.method, params, timeout_s=self._answer_s
+                who, request.method, params, timeout_s=self._answer_s
             )
             self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
         except CallError as problem:
             self._send(jsonrpc.error(request.id, (problem.code, str(problem))))
-        except RoomError as problem:
+        except (RoomError, ValueError) as problem:
             self._send(jsonrpc.error(request.id, (_INTERNAL, str(problem))))
 
     def _send(self, frame: bytes) -> None:
@@ -257,19 +207,23 @@ class ServerSeat:
             self._asked.end(str(problem))
 
 
-class HostSeat:
+class HostSeat(_Seat):
     """The receiver of a host's pipe. Its `respond` is the responder of the participant it sits as."""
 
     def __init__(self, *, server: str, outcome_s: float = ANSWER_S) -> None:
         """`server` is the participant that the host sees; `outcome_s` how long a proposal waits for somebody, and the
         server for the host."""
-        self.participant: Participant | None = None
         self.ended = asyncio.Event()
         self._server = server
         self._outcome_s = outcome_s
         self._pipe: Pipe | None = None
-        self._asked = _Questions("room", outcome_s)
+        self._asked = PipeRequests("room", outcome_s)
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
+
+    def _watch(self, heard: Heard) -> None:
+        """What the host would answer to a server that has left would go to whoever is called so next."""
+        if _left(heard) == self._server:
+            self._asked.gone(self._server, self._send)
 
     def attach(self, pipe: Pipe) -> None:
         """Use this pipe to the host."""
@@ -356,6 +310,11 @@ class HostSeat:
 
     def _notify(self, note: jsonrpc.Notification) -> None:
         params = jsonrpc.decode(note.params) if note.params else {}
+        if note.method == "notifications/progress":
+            found = self._asked.progress(params)
+            if found is None:
+                return  # of nothing that waits
+            params = found[1]
         try:
             if self.participant is not None:
                 self.participant.notify(self._server, note.method, params)
@@ -370,16 +329,14 @@ class HostSeat:
             self.closed(problem.reason)
 
 
-def _asks(data: bytes) -> bool:
-    """Whether a message has a method, and so is no answer."""
-    try:
-        return "method" in jsonrpc.members_named(data, "method")
-    except ValueError:
-        return False
-
-
-def _cancelled(ident: bytes) -> bytes:
-    return jsonrpc.notification("notifications/cancelled", {"requestId": jsonrpc.decode(ident)})
+def _left(heard: Heard) -> str | None:
+    """Who leaves the room, by a message; None where nobody does."""
+    content = heard.content
+    if not isinstance(content, Said) or content.payload.get("event") != "leave":
+        return None
+    who = content.payload.get("participant")
+    name = who.get("id") if isinstance(who, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _as_error(error: bytes) -> CallError:

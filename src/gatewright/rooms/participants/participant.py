@@ -39,10 +39,10 @@ from gatewright.mcpx.payload import (
 )
 from gatewright.rooms.participants.answering import Answering, Responder
 from gatewright.rooms.participants.awaited import Awaited
+from gatewright.rooms.participants.conduct import Conduct
 from gatewright.rooms.participants.deduplication import HARMLESS, HEARD, Once
 from gatewright.rooms.participants.errors import (
     AnswerTimeoutError,
-    Conduct,
     GoneError,
     NotAllowedError,
     NotFulfillableError,
@@ -90,16 +90,16 @@ class Participant:
         participant that is told, by chat, of others who send what nobody may act upon. `clock` gives Unix seconds."""
         self._send = send
         self._answering = Answering(responder, send=self._answer, name=lambda: self.id)
+        self._requests = Awaited()
         self._report_to = report_to
         self._clock = clock
         self._fresh = fresh
-        self.roster = Roster()
+        self.roster = Roster(self._requests.left, self._answering.left)
         self.conduct = conduct or Conduct()
         self.proposals = Ledger(clock=clock, expires_s=expires_s, there=self._is_there)
         self._once = Once(self.proposals, self._is_there)
         self.watchers: list[Callable[[Heard], None]] = []
         """Told of every message, also of those that are put to others."""
-        self._requests = Awaited()
         self._proposed = Awaited()
         self._welcomed = asyncio.Event()
         self._lost: str | None = None

@@ -1,4 +1,4 @@
-"""`Ledger` of proposals a participant heard, bounded in number and bytes: pending, fulfilled, failed, rejected or expired (MCPx §10.2).
+"""`Ledger`: proposals a participant heard, by state, bounded in number and bytes (MCPx §10.2); `Pending`: one's own, to await or withdraw.
 
 The chain is proposal → fulfilment (a request that names the proposal) → response (which names the fulfilment). Only a
 request for the very operation that was proposed is a fulfilment. Version 0.1 has no kind for a decision against a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gatewright.mcpx.capabilities import Capabilities
@@ -14,7 +15,9 @@ __all__ = ["Roster"]
 class Roster:
     """`id` is empty and nothing may be sent before the first welcome; each further one to the same id counts as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, *gone: Callable[[str], None]) -> None:
+        """Those of `gone` are told the id of each other participant that leaves."""
+        self._gone = gone
         self.id = ""
         self.capabilities = Capabilities(())
         self.others: dict[str, tuple[str, ...]] = {}
@@ -34,6 +37,8 @@ class Roster:
             return
         if payload.get("event") == "leave":
             self.others.pop(name, None)
+            for tell in self._gone:
+                tell(name)
         else:
             self.others[name] = capabilities
 

@@ -51,7 +51,7 @@ class Connection:
         self._lock = asyncio.Lock()
         self._link: Link | None = None
         self._closed = False
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._leaving: dict[asyncio.Task[None], Link] = {}
         self.opened = 0
         """How many connections were made so far."""
 
@@ -93,10 +93,12 @@ class Connection:
     async def close(self) -> None:
         """Say goodbye and close; a stdio server's process is gone afterwards. Idempotent."""
         self._closed = True
+        for link in self._leaving.values():
+            _bound(link)
         async with self._lock:
-            link, self._link = self._link, None
-            if link is not None:
-                await link.stop(_CLOSE_S)
+            last, self._link = self._link, None
+            if last is not None:
+                await last.stop(_CLOSE_S)
         # Stopping takes up to `_CLOSE_S`, in which another one may have been left.
         while self._leaving:
             await asyncio.wait(list(self._leaving))
@@ -145,10 +147,11 @@ class Connection:
         return link
 
     def _leave(self, link: Link) -> None:
-        """Stop a link that is of no more use; `close` waits for it."""
+        """Stop a link that is of no more use, after its calls; `close` waits for it, and for them no longer than for others."""
+        link.patient = not self._closed
         task = asyncio.get_running_loop().create_task(_stopped(link))
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        self._leaving[task] = link
+        task.add_done_callback(self._leaving.pop)
 
     # -- what a server says outside any call (`mcp.client.link.Sink`)
 
@@ -160,6 +163,13 @@ class Connection:
         """A session was made again behind an old connection: what was known may be old."""
         self.opened += 1
         self._anew(link)
+
+
+def _bound(link: Link) -> None:
+    from gatewright.mcp.client.http_rules import gone
+
+    why = gone(link.spec.id, "the client is closed", sent=True)
+    asyncio.get_running_loop().call_later(_CLOSE_S, link.give_up, why)
 
 
 async def _stopped(link: Link) -> None:

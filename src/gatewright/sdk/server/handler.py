@@ -13,17 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Failure, Outcome
+from gatewright.mcp.protocol.ended_calls import marked
 from gatewright.mcp.protocol.negotiate import SECURITY_META
-from gatewright.mcp.protocol.recovery import marked
 from gatewright.mcp.server.streams import CANCEL, Streams
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import NOTIFICATIONS
 from gatewright.mcp.wire.versions import is_modern
-from gatewright.sdk.asking import Running
 from gatewright.sdk.context import Context
 from gatewright.sdk.errors import SchemaError, SdkError, ToolError
 from gatewright.sdk.registry import Registry
-from gatewright.sdk.running import run_function, too_long
+from gatewright.sdk.run_function import run_function, too_long
+from gatewright.sdk.running_call import Running
 from gatewright.sdk.server.answers import completion_of, contents_of, messages_of
 from gatewright.sdk.server.resources_and_prompts import Cached, Offers, ResourceOffer
 from gatewright.sdk.threads import Expired

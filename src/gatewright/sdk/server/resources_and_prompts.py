@@ -1,4 +1,4 @@
-"""Registered resources, templates, prompts and completions of an SDK server: matches URIs, caches reads, announces changes.
+"""`Offers`: registry of an SDK server's resources, templates, prompts and completions: URI matching, cache of reads, change notices.
 
 Resources may say how long what they read stays true; until then the function is not called again. Templates are
 RFC 6570's simple expansion: `{name}` stands for one or more characters other than `/` (which may be escaped), and `{name*}` for any;

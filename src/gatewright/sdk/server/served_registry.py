@@ -1,4 +1,4 @@
-"""`ProxiedServer`: what endpoints query of an SDK server: capabilities, instructions, tools' `x-mcp-header` map; notifies watchers of changes."""
+"""`ServedRegistry`: what endpoints ask of an SDK server besides calls: capabilities, instructions, `x-mcp-header`; tells of changes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gatewright.mcp.server.server_context import Changes, Described
 from gatewright.mcp.wire.headers_and_meta import param_headers
 from gatewright.sdk.registry import Registry
 
-__all__ = ["ProxiedServer"]
+__all__ = ["ServedRegistry"]
 
 
-class ProxiedServer:
+class ServedRegistry:
     """See the module's text. `capabilities` says at each hello what there is."""
 
     def __init__(

@@ -26,8 +26,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar, Unpack, overload
 
 from gatewright.call import ANONYMOUS, Caller, Refusal
-from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.protocol.request_state import Sealer
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire.methods import flaw_of
 from gatewright.sdk.capabilities import ServerCapabilities, server_capabilities
@@ -36,7 +36,7 @@ from gatewright.sdk.errors import RegistrationError
 from gatewright.sdk.registry import REGISTRY, Registry
 from gatewright.sdk.server.handler import Handler, Method
 from gatewright.sdk.server.resources_and_prompts import Offers
-from gatewright.sdk.server.served_registry import ProxiedServer
+from gatewright.sdk.server.served_registry import ServedRegistry
 from gatewright.transport.base import FROM_SERVERS, Limits, Pipe, Receiver
 
 __all__ = ["MGP_EXTENSIONS", "Served", "Server", "serve"]
@@ -81,7 +81,7 @@ class Server:
         self._heard: Callable[[str, dict[str, Any], str], None] | None = None
         self._offers = Offers(self._changed, clock)
         self._handler = Handler(self.registry, self._offers, self._methods, self._notified)
-        self._behind = ProxiedServer(self.registry, self._capabilities, instructions)
+        self._behind = ServedRegistry(self.registry, self._capabilities, instructions)
         self._front = ServerContext(
             kernel=self._handler,
             upstream=self._behind,

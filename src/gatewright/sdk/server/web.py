@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.guard import Guard, bearer, refuse_caller, refuse_place
+from gatewright.mcp.server.guard import Guard
+from gatewright.mcp.server.http_auth import bearer, refuse_caller, refuse_place
 from gatewright.mcp.server.http_headers import headers_of
-from gatewright.mcp.server.http_reply import Send, Whole, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
+from gatewright.mcp.server.http_responses import Send, Whole, send_plain
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.server.streamable_http import StreamableHttp
 from gatewright.mcp.server.websocket import WebSocketEndpoint

@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gatewright.cli.completion_names import server_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Config, Json
-from gatewright.cli.output import (
-    CliError,
-    Exit,
-    note,
-    print_document,
-    print_rows,
-    silence_logs,
-)
+from gatewright.cli.output import note, print_document, print_rows, silence_logs
 from gatewright.cli.progress import Progress
 from gatewright.config import Server, Settings, load
 

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.cli.completion_names import server_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.gateway_client import ask
 from gatewright.cli.options import Config, Json, KeyText, Url
-from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
+from gatewright.cli.output import note, print_document, print_rows, print_text
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.tool_names import absent
 
@@ -75,9 +76,9 @@ def start(
 def stop(
     id: Id, config: Config = None, url: Url = None, key: KeyText = None, json: Json = False
 ) -> None:
-    """Stop a server until it is started again, also over a restart of the gateway. Calls that run are ended first.
+    """Stop a server until it is started again, also over a restart of the gateway. Its calls that run have their time limit to end.
 
-    Columns: id, status.
+    Columns: id, status: `draining` where they take longer than three seconds, or its process does.
     """
     _act("stop", id, endpoint(config, url=url, key=key, role="operator"), json=json)
 
@@ -119,11 +120,12 @@ def _act(verb: str, server: str, where: Endpoint, *, json: bool) -> None:
         print_document({"id": server, "status": status, "reason": reason})
     else:
         print_rows(("id", "status"), [(server, status)])
-    if verb == "stop" or status == "connected":
+    if status == ("disconnected" if verb == "stop" else "connected"):
         return
     if reason:
         note(f"{server}: {reason}")
-    raise typer.Exit(Exit.UNREACHABLE)
+    if verb != "stop":
+        raise typer.Exit(Exit.UNREACHABLE)
 
 
 def _ask(where: Endpoint, verb: str, server: str, **more: Any) -> dict[str, Any]:

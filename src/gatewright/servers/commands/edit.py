@@ -14,9 +14,10 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.cli.completion_names import server_names, tool_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.key_input import in_view
 from gatewright.cli.options import Config, Json
-from gatewright.cli.output import CliError, Exit, note, print_document
+from gatewright.cli.output import note, print_document
 from gatewright.cli.running import takes_over
 from gatewright.cli.tool_names import Subject, no_server, own_name, seen_subject, spelled
 from gatewright.command_text import to_type

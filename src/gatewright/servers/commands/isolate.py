@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 import typer
 
 from gatewright.cli.completion_names import server_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Config, Json
-from gatewright.cli.output import CliError, Exit, note, print_document
+from gatewright.cli.output import note, print_document
 from gatewright.cli.running import takes_over
 from gatewright.cli.tool_names import no_server
 from gatewright.config import load

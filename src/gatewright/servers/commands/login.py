@@ -16,8 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 import typer
 
 from gatewright.cli.completion_names import server_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.options import Config, Json
-from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_line
+from gatewright.cli.output import is_terminal, note, print_document, print_line
 from gatewright.command_text import to_type
 from gatewright.config import Server, Settings, load
 from gatewright.timestamps import as_shown

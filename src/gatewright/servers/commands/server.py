@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.access.commands.permit import permit
+from gatewright.cli.errors import CliError
 from gatewright.cli.gateway_client import ask
 from gatewright.cli.options import Config, Json, KeyText, Url, group
-from gatewright.cli.output import CliError, note, print_document, print_rows
+from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.discovery.commands import would_pay
 from gatewright.discovery.method_names import TOKENS

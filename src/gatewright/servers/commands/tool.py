@@ -10,9 +10,10 @@ import typer
 
 from gatewright.cli.argument_types import SINGLE, typed
 from gatewright.cli.completion_names import tool_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.gateway_client import ask, ask_all
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Timeout, Url, group
-from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
+from gatewright.cli.output import note, print_document, print_rows, print_text
 from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.tool_names import listed, shown_by

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.cli.completion_names import tool_names
+from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.gateway_client import ask_all
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
-from gatewright.cli.output import CliError, Exit, note, print_document
+from gatewright.cli.output import note, print_document
 from gatewright.cli.running import endpoint
 from gatewright.cli.tool_names import Shown, listed, shown_by
 from gatewright.command_text import to_type

@@ -1,4 +1,4 @@
-"""Parses an OpenAPI 3.0 or 3.1 document into operations and their MCP tool definitions.
+"""Parses an OpenAPI 3.0 or 3.1 document: operations as MCP tool definitions, reasons for those left out, security schemes, server URL.
 
 The document is a stranger's text, whoever put it into the configuration: it is bounded, no reference leads
 out of it, and an operation that cannot be called as it stands is left out with a reason, not approximated.

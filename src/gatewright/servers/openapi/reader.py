@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.mcp.wire import jsonrpc
-from gatewright.schemas.json_strings import outweighs
+from gatewright.schemas.value_weight import outweighs
 from gatewright.servers.openapi.document import Api, definition_of, read_api
 from gatewright.servers.openapi.text import BadDocument
 from gatewright.transport.workers import Overtime, Workers, read_frame, write_frame

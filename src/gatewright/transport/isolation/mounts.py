@@ -5,24 +5,33 @@ lines, and the folders of what is found on the way are bound, with the environme
 A home folder is never bound because a program lies in it.
 
 A file that is hidden is hidden by its name: the folder that it is in is made of its other entries. A mount over the file itself would be
-gone as soon as somebody saves it by putting a new file in its place, which the child could read then, and write where it may.
+gone as soon as somebody saves it by putting a new file in its place, which the child could read then, and write where it may
+(`coverings`).
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from gatewright.transport.isolation.rules import CannotIsolate, Isolation
+from gatewright.transport.isolation.coverings import Coverings, Shown
+from gatewright.transport.isolation.lookups import symlink_below
+from gatewright.transport.isolation.programs import (
+    NEVER,
+    SYSTEM,
+    is_in,
+    is_system,
+    program_places,
+    script_place,
+)
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation, real_path
 
-__all__ = ["HOME", "home_of", "mounts", "program_places"]
+__all__ = ["HOME", "home_of", "mounts"]
 
 HOME = "/home/server"
 """Where a confined child finds the folder that it keeps between its lives: caches of package runners above all."""
 
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
 # Each mount costs a start a millisecond or two, so a server gets those that it can have use for.
 _ETC = ("alternatives", "ld.so.cache", "localtime", "nsswitch.conf", "pki", "ssl")
 _ETC_OF_CONFINED = ("crypto-policies", "fonts", "java", "mime.types", "os-release")
@@ -30,15 +39,19 @@ _ETC_OF_NETWORK = ("gai.conf", "host.conf", "hosts", "protocols", "resolv.conf",
 _PROC = ("sys", "sysrq-trigger")
 _PROC_OF_CONFINED = ("irq", "bus", "fs", "acpi", "scsi")
 """Parts of /proc that somebody who is root in some namespace could write to; a `strict` child never is."""
-_NEVER = frozenset({"/", "/dev", "/proc", "/sys", "/run", "/tmp", "/etc"})  # noqa: S108
-_ENTRIES = 200
-"""So many has a folder at most in which a file is hidden; each of them is a mount."""
-_DEEPEST = 16
-"""So many links and interpreters are followed."""
 
 
-def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: str) -> list[str]:
-    """The options, in the order in which bubblewrap carries them out; `--remount-ro /` is to be the last of all.
+def mounts(
+    rules: Isolation,
+    program: str,
+    args: Sequence[str],
+    path: str,
+    cwd: str,
+    *,
+    searched: bool = False,
+) -> list[str]:
+    """The options, in the order in which bubblewrap carries them out; `--remount-ro /` is to be the last of all. `searched` says that
+    the program was found on `path` and not named.
 
     Raises `CannotIsolate`.
     """
@@ -50,17 +63,51 @@ def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: 
     room = ["--perms", "1777", "--size", str(rules.tmp_bytes), "--tmpfs"]
     found += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev", *room, "/tmp"]  # noqa: S108
     found += [*_folder("/var"), "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
-    hidden = _names(rules)
-    named = _places(rules, program, args, path, cwd).items()
-    places = {one: how for one, how in named if Path(one).is_dir() or Path(one).resolve() not in hidden}  # fmt: skip
-    homes = [HOME] if confined else []
-    for folder in sorted({one for place in (*places, *homes, cwd) for one in _above(place)}):
+    hidden = frozenset(map(real_path, rules.hidden))
+    named = [*program_places(program, path, rules.write, searched=searched)]
+    places = _places(rules, named, script_place(args, cwd, rules.write))
+    shown = [
+        Shown(place, real, writable)
+        for place, writable in places.items()
+        if (real := real_path(place)) not in hidden or real.is_dir()
+    ]
+    if confined:
+        shown.append(Shown(HOME, real_path(home_of(rules)), writable=True, own=True))
+    _check_symlinks(rules, cwd, shown)
+    for folder in sorted({one for place in (*(one.place for one in shown), cwd) for one in _above(place)}):  # fmt: skip
         found += _folder(folder)
-    for place, writable in sorted(places.items()):
-        found += ["--bind" if writable else "--ro-bind", place, place]
-    for home in homes:
-        found += ["--bind", str(home_of(rules)), home]
-    return [*found, *_hidden(hidden, places), *_folder(cwd), "--chdir", cwd]
+    return [*found, *_covered(rules, shown).options(), *_folder(cwd), "--chdir", cwd]
+
+
+def _covered(rules: Isolation, shown: Sequence[Shown]) -> Coverings:
+    """The places, with what is out of reach in them."""
+    found = Coverings(shown)
+    for one in rules.hidden_folders:
+        found.hide(Path(one), folder=True)
+    for one in rules.hidden:
+        found.hide(Path(one))
+    for one in rules.kept:
+        found.keep(Path(one))
+    for place in shown:
+        found.nest(place.place)
+    return found
+
+
+def _check_symlinks(rules: Isolation, cwd: str, shown: Sequence[Shown]) -> None:
+    """No place is where a link leads that a child may have made."""
+    changed = {real_path(one) for one in (*rules.write, *rules.changed_by_others)}
+    changed |= {one.source for one in shown if one.own}
+    if not changed:
+        return
+    places = [one.place for one in shown if not one.own]
+    # Elsewhere the folder that it starts in is made for it.
+    places += [cwd] if any(is_in(cwd, one) for one in places) else []
+    for place in places:
+        if (link := symlink_below(Path(place), changed)) is not None:
+            raise CannotIsolate(
+                f"{link}, which leads to {place}, is a link in a folder that an isolated server may change; "
+                "name what it leads to instead"
+            )
 
 
 def _shown(folder: str, names: Iterable[str]) -> list[str]:
@@ -70,7 +117,7 @@ def _shown(folder: str, names: Iterable[str]) -> list[str]:
 
 
 def _system() -> Iterator[str]:
-    for folder in map(Path, _SYSTEM):
+    for folder in map(Path, SYSTEM):
         if folder.is_symlink():
             yield from ("--symlink", str(folder.readlink()), str(folder))
         elif folder.exists():
@@ -82,7 +129,7 @@ def _above(place: str) -> list[str]:
     return [
         one
         for one in map(str, Path(place).parents)
-        if one not in _NEVER and not _is_system(f"{one}/")
+        if one not in NEVER and not is_system(f"{one}/")
     ]
 
 
@@ -98,17 +145,14 @@ def home_of(rules: Isolation) -> Path:
     return folder
 
 
-def _places(
-    rules: Isolation, program: str, args: Sequence[str], path: str, cwd: str
-) -> dict[str, bool]:
-    """Each path → whether the child may write to it. Sorted, a folder stands before what is in it."""
-    found = dict.fromkeys(program_places(program, path), False)
-    script = _script(args, cwd)
+def _places(rules: Isolation, programs: Sequence[str], script: str | None) -> dict[str, bool]:
+    """Each path → whether the child may write to it."""
+    found = dict.fromkeys(programs, False)
     if script is not None and (rules.scripts is None or _is_within(script, rules.scripts)):
         found[script] = False
     for places, writable in ((rules.read, False), (rules.write, True)):
         for place in places:
-            if os.path.normpath(place) in _NEVER:
+            if os.path.normpath(place) in NEVER:
                 raise CannotIsolate(
                     f"{place} is more than an isolated server may be shown; name less of it"
                 )
@@ -125,136 +169,6 @@ def _folder(path: str) -> list[str]:
     return ["--perms", "0755", "--dir", path]
 
 
-def _names(rules: Isolation) -> list[Path]:
-    """What is hidden, by the name that it really has, and by its own where that is a link: what is put in its place is hidden, too."""
-    given = [Path(one) for one in rules.hidden]
-    return [*dict.fromkeys(name for one in given for name in (one.resolve(), one.parent.resolve() / one.name))]  # fmt: skip
-
-
-def _hidden(hidden: Sequence[Path], places: Mapping[str, bool]) -> Iterator[str]:
-    """As links lead: what is shown may have another name than what is hidden. Elsewhere, to hide it would be to tell where it is."""
-    folders: dict[str, None] = {}
-    partly: dict[str, tuple[Path, set[str]]] = {}
-    for place in map(Path, places):
-        real = place.resolve()
-        for one in hidden:
-            if not one.is_relative_to(real):
-                continue
-            inside = place / one.relative_to(real)
-            if one.is_dir() and not one.is_symlink():
-                folders[str(inside)] = None
-            elif one != real and one.parent.is_dir():
-                partly.setdefault(str(inside.parent), (one.parent, set()))[1].add(one.name)
-    for folder in sorted(partly):
-        yield from _without(folder, *partly[folder], places)
-    for folder in folders:
-        yield from ("--tmpfs", folder, "--remount-ro", folder)
-
-
-def _without(
-    folder: str, real: Path, names: Collection[str], places: Mapping[str, bool]
-) -> Iterator[str]:
-    """A folder without some of its names, whatever they are put for: each other one is as it was when the child starts."""
-    try:
-        with os.scandir(real) as found:
-            entries = sorted((one.name, one.is_symlink()) for one in found if one.name not in names)
-    except OSError as problem:
-        raise CannotIsolate(f"{real}, which it is shown, cannot be listed: {problem.strerror}") from None  # fmt: skip
-    if len(entries) > _ENTRIES:
-        raise CannotIsolate(
-            f"{real}, which it is shown, holds what is hidden from it ({', '.join(sorted(names))}) and more than {_ENTRIES} other "
-            "entries; name the folders in it instead"
-        )
-    yield from ("--perms", "0755", "--tmpfs", folder)
-    covering = max((one for one in places if _is_in(folder, one)), key=len, default="")
-    for name, is_link in entries:
-        source, place = str(real / name), f"{folder}/{name}"
-        if is_link:
-            yield from ("--symlink", str(Path(source).readlink()), place)
-        else:
-            writable = places.get(place, places.get(covering, False))
-            yield from ("--bind-try" if writable else "--ro-bind-try", source, place)
-    for place, writable in sorted(places.items()):
-        if place != folder and _is_in(place, folder) and str(Path(place).parent) != folder:
-            yield from ("--bind-try" if writable else "--ro-bind-try", place, place)
-    yield from ("--remount-ro", folder)
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def program_places(program: str, path: str) -> Iterator[str]:
-    """What has to be there for a program to start, besides the system. `path` is where `#!/usr/bin/env` looks."""
-    todo, known = [program], set[str]()
-    while todo and len(known) < _DEEPEST:
-        one = todo.pop()
-        if one in known:
-            continue
-        known.add(one)
-        if not _is_system(one):
-            folder = Path(one).parent
-            yield str(folder) if not _too_wide(folder) else one
-            if (environment := _environment(folder)) is not None:
-                yield str(environment)
-        if Path(one).is_symlink():
-            todo.append(os.path.normpath(Path(one).parent / Path(one).readlink()))
-        todo += [os.path.realpath(one), *_interpreter(one, path)]
-
-
-def _interpreter(program: str, path: str) -> list[str]:
-    """What the first line of a script names."""
-    try:
-        with Path(program).open("rb") as file:
-            line = file.readline(512)
-    except OSError:
-        return []
-    if not line.startswith(b"#!"):
-        return []
-    words = line[2:].decode("utf-8", "replace").split()
-    if not words:
-        return []
-    if Path(words[0]).name != "env":
-        return words[:1]
-    named = next((one for one in words[1:] if not one.startswith("-") and "=" not in one), "")
-    found = shutil.which(named, path=path) if named else None
-    return [words[0]] if found is None else [words[0], str(Path(found).absolute())]
-
-
-def _environment(folder: Path) -> Path | None:
-    """The venv, or the tree of an interpreter, to which a folder of programs belongs."""
-    whole = folder.parent
-    if folder.name != "bin" or _too_wide(whole) or whole == Path.home() / ".local":
-        return None
-    if (whole / "pyvenv.cfg").exists() or (whole / "lib/node_modules").exists():
-        return whole
-    return whole if any(whole.glob("lib/python3.*")) else None
-
-
-def _script(args: Sequence[str], cwd: str) -> str | None:
-    """The folder of the script that an interpreter is to run; the script alone where its folder is a home."""
-    named = next((one for one in args if not one.startswith("-")), None)
-    if named is None or "\0" in named:
-        return None
-    script = Path(os.path.normpath(Path(cwd) / named))
-    try:
-        if not script.is_file() or _is_system(str(script)):
-            return None
-    except OSError:  # code that is given as an argument is too long for a name
-        return None
-    return str(script if _too_wide(script.parent) else script.parent)
-
-
 def _is_within(path: str, folders: Iterable[str]) -> bool:
     """As links lead."""
-    return any(Path(path).resolve().is_relative_to(Path(one).resolve()) for one in folders)
-
-
-def _is_system(path: str) -> bool:
-    return path.startswith(tuple(f"{one}/" for one in _SYSTEM))
-
-
-def _too_wide(folder: Path) -> bool:
-    """Whether nobody means a folder as a whole who has one file in it run: homes, and what is above them."""
-    home = Path.home()
-    return str(folder) in _NEVER or folder == home or folder in home.parents
+    return any(real_path(path).is_relative_to(real_path(one)) for one in folders)

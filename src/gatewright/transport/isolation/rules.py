@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from gatewright.transport.launch import CannotStart
 
-__all__ = ["CannotIsolate", "Isolation", "Level"]
+__all__ = ["CannotIsolate", "Isolation", "Level", "file_name", "real_path"]
 
 Level = Literal["confined", "strict"]
 
@@ -32,7 +34,13 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
     scripts: tuple[str, ...] | None = None
     """The folders in which a script must be to be shown because an argument names it; None: anywhere."""
     hidden: tuple[str, ...] = ()
-    """Files and folders that it sees none of, wherever they are."""
+    """Files and folders that it sees none of, wherever they are, whether they are there or not."""
+    hidden_folders: tuple[str, ...] = ()
+    """Folders of which the same is true; one that is missing where it is shown what is around it is made."""
+    kept: tuple[str, ...] = ()
+    """Files and folders, there or not, that it cannot change, whatever it may write to."""
+    changed_by_others: tuple[str, ...] = ()
+    """Where other children may write: no link there decides what this one is shown."""
     network: bool = False
     memory_bytes: int = 512 << 20
     tmp_bytes: int = 64 << 20
@@ -44,7 +52,17 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The server as the name of a file."""
-        plain = self.server.replace("-", "").replace("_", "").replace(".", "")
-        if plain.isalnum() and plain.isascii() and self.server[0] != "." and len(self.server) <= 64:
-            return self.server
-        return f"sha256-{hashlib.sha256(self.server.encode()).hexdigest()}"
+        return file_name(self.server)
+
+
+def file_name(server: str) -> str:
+    """The id of a server as the name of a file, or a digest of it where it is none."""
+    plain = server.replace("-", "").replace("_", "").replace(".", "")
+    if plain.isalnum() and plain.isascii() and server[0] != "." and len(server) <= 64:
+        return server
+    return f"sha256-{hashlib.sha256(server.encode()).hexdigest()}"
+
+
+def real_path(path: str | Path) -> Path:
+    """Where links lead. `Path.resolve` raises where they lead in a circle, and anybody who may write somewhere can make one."""
+    return Path(os.path.realpath(path))

@@ -26,7 +26,7 @@ from gatewright.transport.isolation.cgroups import Group, make_group
 from gatewright.transport.isolation.mounts import HOME, mounts
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation
 from gatewright.transport.isolation.seccomp import MACHINES, seccomp_filter
-from gatewright.transport.isolation.user_ids import user_id
+from gatewright.transport.isolation.user_ids import UserInUse, user_id
 from gatewright.transport.launch import INHERITED, child_environment, locate
 
 __all__ = ["Sandbox", "means", "missing", "prepare"]
@@ -55,11 +55,16 @@ class Sandbox:
     """One child that is to be started, then one that runs. `descriptors` are handed to it, and closed by `started`."""
 
     def __init__(
-        self, command: list[str], descriptors: tuple[int, ...], group: Group = _NO_GROUP
+        self,
+        command: list[str],
+        descriptors: tuple[int, ...],
+        group: Group = _NO_GROUP,
+        user: UserInUse | None = None,
     ) -> None:
         self.command = command
         self.descriptors = descriptors
         self._group = group
+        self._user = user
 
     def started(self) -> None:
         """The child has its own copies of the descriptors, or never will."""
@@ -91,7 +96,11 @@ class Sandbox:
 
     def remove(self) -> bool:
         """Remove what is left of it outside. False while something is still on its way out: try again."""
-        return self._group.remove()
+        if not self._group.remove():
+            return False
+        if self._user is not None:
+            self._user.over()
+        return True
 
 
 def missing() -> str:
@@ -142,7 +151,7 @@ def prepare(
     later = {name: value for name, value in variables.items() if name.startswith(_LOADER)}
     options = [
         *_namespaces(rules, root=root),
-        *mounts(rules, program, args, inherited["PATH"], here),
+        *mounts(rules, program, args, inherited["PATH"], here, searched="/" not in command),
     ]
     for name, value in variables.items():
         if name not in later:
@@ -163,7 +172,9 @@ def prepare(
     if group.entries:
         joins = " ".join(map(str, group.entries))
         whole = ["/bin/sh", "-c", _JOIN, "sh", joins, *whole]
-    return Sandbox(whole, held, group)
+    return Sandbox(
+        whole, held, group, UserInUse(Path(rules.state), rules.name) if dropped else None
+    )
 
 
 def _namespaces(rules: Isolation, *, root: bool) -> list[str]:

@@ -10,7 +10,7 @@ from gatewright.validators.shell.effects import DASHED, MARK, At, Effect, marked
 from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell.table import MAYBE, Entry, Slot
 from gatewright.validators.shell.words import Given, Option, Refused
-from gatewright.validators.shell_lists import MARKS
+from gatewright.validators.shell_pipelines import MARKS
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Call", "always", "assigned", "fed", "read_operands", "read_options"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gatewright.validators.shell.places import HERE, Path, resolve
-from gatewright.validators.shell_lists import MARKS
+from gatewright.validators.shell_pipelines import MARKS
 from gatewright.validators.shell_syntax import Word
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""`Said`: what the policy knows besides an effect: granted capabilities, files the line wrote, whether it fetched code, traits of the command."""
+"""`Said`: context for judging an effect of a shell line: granted capabilities, files it wrote, whether it fetched code, command traits."""
 
 from __future__ import annotations
 

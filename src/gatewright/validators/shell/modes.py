@@ -1,4 +1,4 @@
-"""Shell lines under validator `readonly` and mode `deny-list` of `sandbox`: reads the commands by the table, judges their effects.
+"""Makes the `Line` that judges shell lines for `readonly` or `sandbox` mode `deny-list`: readers of commands, rules for each effect.
 
 `readonly` lets pass what reads, whatever it reads, and asks others for what they show. `deny-list` refuses what is known for harm: programs that
 run, end or open something by nature, and of the programs of the table what runs others, leads elsewhere or touches the host; it lets pass

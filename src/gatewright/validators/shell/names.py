@@ -1,4 +1,4 @@
-"""Resolves a shell program's name (versions, variants, aliases); lists programs that run others; detects a command that nests too many others.
+"""Resolves a shell program's name (version, variant, alias); lists programs that run others, overwrite files, run tests; bounds nesting.
 
 A known program has names with a version, a machine or a variant (`gcc-13`, `python3.12`, `x86_64-linux-gnu-g++`, `vim.basic`), names
 by another maker (`cc`, `clang`, `pypy3`), and of GNU's programs a name with `g` before it where others have the plain one.

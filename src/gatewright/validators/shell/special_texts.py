@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.call import Call
-from gatewright.validators.shell.scripts import awk_needs, jq_rule, sed_needs, yq_rule
+from gatewright.validators.shell.script_capabilities import awk_needs, jq_rule, sed_needs, yq_rule
+from gatewright.validators.shell.sed_awk_scripts import awk_rule, sed_rule
 from gatewright.validators.shell.words import Refused
-from gatewright.validators.shell_lists import MARKS
-from gatewright.validators.shell_scripts import awk_rule, sed_rule
+from gatewright.validators.shell_pipelines import MARKS
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["awk", "echo", "jq", "less", "named_values", "printf", "sed", "yq"]

@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any, NamedTuple
 
-__all__ = ["EFFECTS", "FLAG", "KINDS", "MAYBE", "SPECIAL", "VALUED", "BadEntry", "Entry", "Operands", "Opt", "Slot", "Table", "collected", "data_files", "entries_of", "operands_of", "table"]  # fmt: skip
+__all__ = ["EFFECTS", "FLAG", "KINDS", "MAYBE", "SPECIAL", "VALUED", "BadEntry", "Entry", "Operands", "Opt", "Slot", "Table", "collected", "data_file_of", "data_files", "entries_of", "operands_of", "table"]  # fmt: skip
 
 FLAG, VALUED, MAYBE = 0, 1, 2
 """Whether an option has a value: none, one, or one in its own word."""
@@ -273,6 +273,21 @@ def data_files() -> Mapping[str, str]:
     folder = files("gatewright.validators.shell").joinpath("programs")
     found = sorted(folder.iterdir(), key=lambda one: one.name)
     return {one.name: one.read_text("utf-8") for one in found if one.name.endswith(".toml")}
+
+
+@cache
+def _file_names() -> Mapping[str, str]:
+    return {
+        known: name
+        for name, text in data_files().items()
+        for entry in entries_of(text, name)
+        for known in entry.names
+    }
+
+
+def data_file_of(entry: str) -> str:
+    """The data file of a program or subcommand; empty where no entry has this name."""
+    return _file_names().get(entry, "")
 
 
 class Table(NamedTuple):

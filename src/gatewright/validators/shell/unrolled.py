@@ -13,7 +13,7 @@ from gatewright.validators.shell.effects import Listed, marked
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_commands import Command
 from gatewright.validators.shell_globs import mixes_class
-from gatewright.validators.shell_lists import MARKS, Step
+from gatewright.validators.shell_pipelines import MARKS, Step
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["texts_of", "unrolled"]

@@ -1,16 +1,15 @@
-"""`Watched`: records each effect of a shell line's commands with its verdict, for `policy try --why`; `table_of`: data file of a program."""
+"""`Watched`: judges of a shell line that record each effect of its commands with its verdict (`Seen`), for `policy try --why`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 
 from gatewright.validators.shell.effects import Effect
 from gatewright.validators.shell.line_state import Said
 from gatewright.validators.shell.policy import JUDGES, Judge
-from gatewright.validators.shell.table import data_files, entries_of
 
-__all__ = ["Seen", "Watched", "table_of"]
+__all__ = ["Seen", "Watched"]
 
 Seen = list[tuple[Effect, str | None]]
 """Effects in the order in which they were judged, each with the rule that speaks against it."""
@@ -36,18 +35,3 @@ class Watched(Mapping[str, Judge]):
         rule = "option" if judge is None else judge(effect, said)
         self._seen.append((effect, rule))
         return rule
-
-
-@cache
-def _files() -> Mapping[str, str]:
-    return {
-        known: name
-        for name, text in data_files().items()
-        for entry in entries_of(text, name)
-        for known in entry.names
-    }
-
-
-def table_of(entry: str) -> str:
-    """The data file of a program or subcommand; empty where no entry has this name."""
-    return _files().get(entry, "")

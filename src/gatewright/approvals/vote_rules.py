@@ -1,0 +1,42 @@
+"""Rules of votes on approvals: whose vote counts (API keys, not on own requests), and scope and end that several votes agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatewright.approvals.request import Approval, Scope
+from gatewright.command_text import to_type
+
+__all__ = ["agreed_on", "by_key", "is_own", "needs_keys"]
+
+_OTHERS = ("owner", "server")
+"""Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
+_WIDER: tuple[Scope, ...] = ("once", "arguments", "tool")
+
+
+def is_own(kind: str, agent: str, by: str) -> bool:
+    """Whether an operator (`by`) would decide on what they asked for themselves, by the request's kind and its agent."""
+    return agent == by and kind not in _OTHERS
+
+
+def by_key(operator: str) -> bool:
+    """Whether who decides has shown a key. The user of a terminal (`local:NAME`) and the token of the running gateway
+    (`local`) have not: nobody knows how many people they are. Nor has who signed in to the console by an issuer (`oidc:NAME`), who
+    may have a key besides. No key is called so (`identity/keys.py`)."""
+    return operator.partition(":")[0] not in ("local", "oidc")
+
+
+def needs_keys(one: Approval) -> str:
+    """What somebody hears whose yes does not count."""
+    return (
+        f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
+        f"`{to_type('key create NAME --operator')}` and passes it in GATEWRIGHT_KEY"
+    )
+
+
+def agreed_on(votes: Sequence[tuple[Scope | None, float]], once: float) -> tuple[Scope, float]:
+    """What several operators said yes to, each for a scope and until a time: the narrowest scope, and the earliest end. `once` is
+    when an approval of one call ends."""
+    # A vote from before they were asked for what is for one call.
+    scope = min((scope or "once" for scope, _ in votes), key=_WIDER.index)
+    return scope, once if scope == "once" else min(ends for _, ends in votes)

@@ -1,0 +1,145 @@
+"""`UriOwners`: whose a URI or a template is for a caller; what a resource is called in results; which absent server a name waits for.
+
+Theory: what a server has said of a URI outlives its absence (`last_heard`), and what it named to a caller outlives the caller's
+right to see it (`resource_links`). Only where nobody has said anything of a URI is it guessed that it belongs to the one server that has
+resources, and only where every server that the caller may see has said whether it has some: a guess leads to nobody because
+another one is not there.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Protocol
+
+from gatewright.call import Caller, Target
+from gatewright.servers.last_heard import LastHeard
+from gatewright.servers.names import unwrap_uri, wrap_uri
+from gatewright.servers.resource_links import Linked
+from gatewright.servers.view import View
+
+__all__ = ["Sees", "UriOwners"]
+
+
+class Sees(Protocol):
+    """What callers may see (`catalogue.Sight`)."""
+
+    @property
+    def server(self) -> Callable[[Caller, str], bool]:
+        """Whether a server exists for a caller."""
+
+
+class UriOwners(abc.ABC):
+    """What a catalogue (`Catalogue`) says of URIs."""
+
+    linked: Linked
+    """What results named to whom."""
+    sight: Sees
+    _last: LastHeard
+
+    @abc.abstractmethod
+    def view(self, profile: str) -> View:
+        """The names of one profile."""
+
+    @abc.abstractmethod
+    def _stays_down(self, server: str) -> bool:
+        """Whether it is not to come by itself: an operator switched it off or stopped it, or it cannot be started as configured."""
+
+    @abc.abstractmethod
+    def _has_listed(self, server: str) -> bool:
+        """Whether it lists something now: it is there, or was, and nothing else is configured since."""
+
+    @abc.abstractmethod
+    def _whose(self, server: str) -> str:
+        """A server's id and what stands behind it now (`origin`), with a slash between, which no id has in it."""
+
+    def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
+        """The owner of a URI and its own URI there: the only server that claims it, else the only one whose results
+        named it to the caller, else the only one that has resources at all. Of the servers that the caller may see; None as long
+        as that one is away."""
+        return self._found(profile, uri, caller)[0]
+
+    def away(self, profile: str, uri: str, caller: Caller) -> str | None:
+        """The server that is not there and whose a URI is, or may turn out to be."""
+        return self._found(profile, uri, caller)[1]
+
+    def claimants(self, profile: str, uri: str, caller: Caller) -> tuple[list[Target], int]:
+        """Whose a URI is, as lists, templates, and results that the caller was shown have it, as far as they can be asked for it in
+        qualified form, also where they are away; and how many claims there are, those of former programs of theirs included."""
+        found = every = self._claimed(profile, uri, caller)
+        if not found:
+            found, every = self._named(profile, uri, caller)
+        servers = self.view(profile).servers
+        return [one for one in found if one.server in servers], len(every)
+
+    def _found(self, profile: str, uri: str, caller: Caller) -> tuple[Target | None, str | None]:
+        """The owner; where it is away, which one that is."""
+        claimed = self._claimed(profile, uri, caller)
+        wrapped = unwrap_uri(uri) is not None
+        if claimed:
+            return self._sole(profile, claimed, claimed, asked=wrapped)
+        named, every = self._named(profile, uri, caller)
+        if every:
+            return self._sole(profile, named, every)
+        if wrapped:  # of somebody else, whom the caller may not see
+            return None, None
+        having = [one for one in self._known(profile, caller) if self._last.may_have(one)]
+        away = [one for one in having if not self._has_listed(one)]
+        if len(having) == 1 and not away:
+            return Target(having[0], uri), None
+        return None, away[0] if away and len(having) - len(away) < 2 else None
+
+    def _known(self, profile: str, caller: Caller) -> list[str]:
+        """The servers whose a URI may be that nobody has named, for all that a caller may know; those that stay down where they
+        were heard."""
+        view, heard = self.view(profile), self._last.shelves
+        every = (*view.servers, *view.gone)
+        having = [one for one in every if one in heard or not self._stays_down(one)]
+        return [one for one in having if self.sight.server(caller, one)]
+
+    def _sole(
+        self, profile: str, found: list[Target], every: list[Target], *, asked: bool = False
+    ) -> tuple[Target | None, str | None]:
+        """`found` of `every` that claims it, where that is one. `asked`: for that server by its id, which waits for it."""
+        if len(every) != 1 or found != every:
+            return None, None
+        server = found[0].server
+        there = server in self.view(profile).servers
+        if there and (asked or self._has_listed(server)):
+            return found[0], None
+        return None, server
+
+    def _claimed(self, profile: str, uri: str, caller: Caller) -> list[Target]:
+        owners = self.view(profile).owners(uri)
+        return [one for one in owners if self.sight.server(caller, one.server)]
+
+    def _named(self, profile: str, uri: str, caller: Caller) -> tuple[list[Target], list[Target]]:
+        """Those whose results named a URI to a caller: who of them still can answer for it, and all. What somebody named who is seen
+        no more, or in whose place another one is, nobody else takes over."""
+        view, found, every = self.view(profile), [], []
+        for whose in self.linked.servers(caller, profile, uri):
+            server = whose.partition("/")[0]
+            target = Target(server, uri)
+            every.append(target)
+            known = server in view.servers or server in view.gone
+            if known and whose == self._whose(server) and self.sight.server(caller, server):
+                found.append(target)
+        return found, every
+
+    def shown_in(self, profile: str, caller: Caller, target: Target) -> str:
+        """What a resource is called in a result of its server: as it stands there where that leads back to it, else in
+        qualified form."""
+        view, uri = self.view(profile), target.name
+        if view.owners(uri) == [target]:
+            return uri
+        whose = self._whose(target.server)
+        if view.shared(target) or not self.linked.name(caller, profile, uri, whose):
+            return wrap_uri(target)
+        return uri
+
+    def template(self, profile: str, text: str, caller: Caller) -> Target | None:
+        """The owner of a template by its listed text, or of a plain URI."""
+        for target in self.view(profile).templated(text):
+            if self.sight.server(caller, target.server):
+                return target
+        return self.resource(profile, text, caller)

@@ -1,0 +1,221 @@
+"""What is kept from isolated servers is what the gateway follows, there or not."""
+
+from __future__ import annotations
+
+import re
+import site
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+import pytest
+
+import gatewright
+from gatewright.config import FileSource, Settings
+from gatewright.config.trust import trust_of
+from gatewright.servers.gateway_files import (
+    changed_by_servers,
+    hidden_folders_of,
+    hidden_of,
+    kept_of,
+    own_code,
+)
+from gatewright.servers.settings_adapters import spec_of
+from tests.accepting import accept_file
+
+SERVER = '[[servers]]\nid = "{}"\ncommand = "x"\n'
+READING = """
+[redaction]
+rules = ["rules.toml"]
+[secrets]
+key_file = "keys/secrets.key"
+[[servers]]
+id = "api"
+openapi = "api.json"
+base_url = "http://127.0.0.1:1"
+[[servers]]
+id = "far"
+openapi = "https://api.example/api.json"
+[[servers]]
+id = "folder"
+python = "./tools"
+[[servers]]
+id = "module"
+python = "mine.tools"
+[[servers]]
+id = "program"
+command = "x"
+isolation = "confined"
+env = { TOKEN = "${file:token}" }
+[servers.sandbox]
+write = ["data"]
+"""
+
+
+def loaded(folder: Path, config: Path | None = None) -> tuple[Settings, FileSource, dict[str, str]]:
+    environ = {"HOME": str(folder / "home"), "GATEWRIGHT_STATE": str(folder / "state")}
+    for file in (folder / "mgp.toml",):
+        if file.exists():
+            accept_file(file, environ)
+    source = FileSource(config, environ=environ, cwd=folder)
+    return source.load(), source, environ
+
+
+def test_every_file_that_counts_or_would_is_hidden(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    for config in (None, tmp_path / "other.toml"):
+        for file in (tmp_path / "other.toml", inner / "mgp.toml"):
+            file.write_text(SERVER.format("a"))
+        settings, source, environ = loaded(inner, config)
+        hidden = {*map(Path, hidden_of(settings))}
+        assert {one for group in source.follows() for one in group} <= hidden
+        assert Path(environ["HOME"], ".config", "mgp", "servers.toml") in hidden
+        folders = {*map(Path, hidden_folders_of(settings))}
+        assert {trust_of(environ).file.parent, settings.storage.path} == folders
+
+
+def test_what_the_configuration_names_is_kept_and_keys_are_hidden(tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text('[[rules]]\nid = "r"\nregex = "abcdef"\n')
+    (tmp_path / "token").write_text("t")
+    (tmp_path / "api.json").write_text("{}")
+    (tmp_path / "mgp.toml").write_text(READING)
+    settings, _, _ = loaded(tmp_path)
+    assert {Path(one).relative_to(tmp_path).as_posix() for one in kept_of(settings)} == {
+        *("rules.toml", "token", "api.json", "tools", "mine", "mine.py", "."),
+    }
+    assert str(tmp_path / "keys" / "secrets.key") in hidden_of(settings)
+    assert changed_by_servers(settings) == (str(tmp_path / "data"),)
+
+
+def test_the_gateway_s_own_environment_is_no_server_s_to_change(tmp_path: Path) -> None:
+    """A project with the gateway in its `.venv` is the usual place to let a server write in."""
+    (tmp_path / "mgp.toml").write_text(SERVER.format("a") + 'isolation = "confined"\n')
+    settings, _, _ = loaded(tmp_path)
+    isolation = spec_of(settings, settings.servers[0]).isolation
+    assert isolation is not None
+    kept = [Path(one) for one in isolation.kept]
+    for code in (sys.prefix, sys.base_prefix, gatewright.__file__, msgspec.__file__):
+        assert any(Path(code).is_relative_to(one) for one in kept), code
+
+
+def test_where_users_put_modules_of_their_own_is_kept_there_or_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for on in (True, False):
+        monkeypatch.setattr(site, "ENABLE_USER_SITE", on)
+        monkeypatch.setattr(site, "getusersitepackages", lambda: "/home/me/site-packages")
+        assert ("/home/me/site-packages" in own_code()) is on
+
+
+def test_files_that_stand_for_values_of_any_table_are_kept(tmp_path: Path) -> None:
+    """And the folder of a model, which native libraries read inside the gateway."""
+    (tmp_path / "mgp.toml").write_text(
+        '[discovery.embedder]\ntype = "model"\npath = "./models/one"\n'
+        '[[audit.sinks]]\nname = "a"\ntype = "http"\nurl = "https://logs.example"\nheaders = { A = "Bearer ${file:logs/token}" }\n'
+    )
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "token").write_text("t")
+    settings, _, _ = loaded(tmp_path)
+    found = {Path(one).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
+    assert found == {"models/one", "logs/token"}
+
+
+PLACES = {
+    "audit.sinks.path": "kept",
+    "discovery.embedder.path": "kept",
+    "files": "hidden",
+    "accepted": "kept: `${file:PATH}`, and documents of APIs",
+    "own.files": "hidden",
+    "own.folders": "hidden",
+    "protocol.audit.sinks.file_path": "kept: it becomes one of audit.sinks",
+    "protocol.transport.tls.ca_file": "kept",
+    "protocol.transport.tls.cert_file": "kept",
+    "protocol.transport.tls.key_file": "hidden",
+    "redaction.rules": "kept",
+    "secrets.key_file": "hidden",
+    "servers.openapi": "kept",
+    "servers.python": "kept",
+    "storage.path": "hidden",
+    "builtin.directory_list.roots": "only listed",
+    "registration.folders": "scripts that run isolated",
+    "servers.confinement.read": "shown",
+    "servers.confinement.write": "shown",
+    "servers.cwd": "shown",
+    "servers.origin.file": "one of files",
+    "protocol.transport.path": "of a URL",
+}
+NUMBERS = {"keep_files", "open_files", "file_bytes", "file_sink"}
+
+
+def test_every_place_that_a_configuration_can_name_was_thought_of() -> None:
+    """Another setting that has a path needs a word here, and `hidden_of` or `kept_of` as that says."""
+    named = re.compile(r"(^|_)(path|paths|file|files|folder|folders|roots|rules|openapi|python)$")
+    found = {
+        f"{at}{name}"
+        for at, name, kind in fields(Settings, "", set())
+        if (has_path(kind) or named.search(name)) and name not in NUMBERS
+    }
+    assert found - {"redaction_rules"} == set(PLACES)
+
+
+def fields(kind: Any, at: str, known: set[Any]) -> Iterator[tuple[str, str, Any]]:
+    """(where, name, type) of everything that can be set."""
+    if kind in known:
+        return
+    known.add(kind)
+    for name, inner in get_type_hints(kind).items():
+        yield at, name, inner
+        for one in structs(inner):
+            yield from fields(one, f"{at}{name}.", known)
+
+
+def structs(kind: Any) -> Iterator[Any]:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+    for one in get_args(kind):
+        yield from structs(one)
+
+
+def has_path(kind: Any) -> bool:
+    return kind is Path or any(map(has_path, get_args(kind)))
+
+
+def test_what_modules_inside_the_gateway_are_imported_from_is_kept(tmp_path: Path) -> None:
+    """The folder on the path of modules: `__pycache__` is there, and whatever they import."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "tools.py").touch()
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "tools.py").symlink_to("../elsewhere/tools.py")
+    for python, kept in {
+        "./one/tools.py": {"one/tools.py", "one"},
+        "./link/tools.py": {"link/tools.py", "link", "elsewhere"},
+        "app.tools": {"app", "app.py", "."},
+        "./data": {"data", "data/own"},
+    }.items():
+        said = f'[[servers]]\nid = "in"\npython = "{python}"\n' + SERVER.format("out")
+        said += 'isolation = "confined"\nsandbox.write = ["data/own", "notes"]\n'
+        (tmp_path / "mgp.toml").write_text(said)
+        settings, _, _ = loaded(tmp_path)
+        found = {Path(one).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
+        assert found == kept, python
+
+
+def test_the_files_of_audit_sinks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGS", str(tmp_path / "logs"))
+    sinks = {
+        "a": ("file", "${LOGS}/a.jsonl"),
+        "b": ("sqlite", "rows.db"),
+        "c": ("file", "${NO_SUCH}/c"),
+    }
+    said = "".join(
+        f'[[audit.sinks]]\nname = "{name}"\ntype = "{kind}"\npath = "{path}"\n'
+        for name, (kind, path) in sinks.items()
+    )
+    (tmp_path / "mgp.toml").write_text(said)
+    settings, _, _ = loaded(tmp_path)
+    found = {Path(one).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
+    assert found == {"logs/a.jsonl", "state/rows.db"}
