@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
@@ -21,7 +21,7 @@ from statistics import median
 from types import FrameType, ModuleType
 from typing import Any
 
-__all__ = ["DOUBLED", "cost", "grows", "growth", "least", "lines_run", "queued_ms"]
+__all__ = ["DOUBLED", "cost", "grows", "growth", "least", "lines_run", "queued_ms", "queued_since"]
 
 Work = Callable[[], object]
 
@@ -120,18 +120,27 @@ def growth(work: Callable[[bytes], object], texts: Iterable[bytes]) -> list[floa
     return found
 
 
-def queued_ms(*processes: int) -> float:
-    """How many milliseconds the threads of these processes, and of those that they have started, have waited for a processor so far:
+def queued_ms(*processes: int) -> dict[str, float]:
+    """How many milliseconds each thread of these processes, and of those that they have started, has waited for a processor so far:
     what other programs of the machine keep them waiting. All threads, because a call waits for the server behind the gateway as well, and
-    for a thread that has the interpreter and no processor. 0 where the system does not say (`/proc/PID/task/TID/schedstat` of
+    for a thread that has the interpreter and no processor. Nothing where the system does not say (`/proc/PID/task/TID/schedstat` of
     Linux, in nanoseconds)."""
-    found, open_ = 0.0, [*processes]
+    found: dict[str, float] = {}
+    open_ = [*processes]
     while open_:
         for task in Path(f"/proc/{open_.pop()}/task").glob("*"):
             with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-                found += int((task / "schedstat").read_text(encoding="ascii").split()[1]) / 1e6
+                waited = int((task / "schedstat").read_text(encoding="ascii").split()[1]) / 1e6
+                found[task.name] = waited
                 open_ += map(int, (task / "children").read_text(encoding="ascii").split())
     return found
+
+
+def queued_since(before: Mapping[str, float], *processes: int) -> float:
+    """How many milliseconds those threads have waited since `queued_ms` said `before`. Each by itself: a thread that has ended
+    takes what it had waited along, and the sum of all would be less than before."""
+    now = queued_ms(*processes)
+    return sum(max(0.0, waited - before.get(task, 0.0)) for task, waited in now.items())
 
 
 def lines_run(modules: ModuleType | tuple[ModuleType, ...], work: Work) -> int:

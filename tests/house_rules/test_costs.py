@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from tests import costs
-from tests.costs import DOUBLED, grows, queued_ms
+from tests.costs import DOUBLED, grows, queued_ms, queued_since
 
 Growth = Callable[[int], float]
 
@@ -103,7 +103,7 @@ def test_what_is_slow_at_first_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
 def test_what_a_process_has_started_waits_for_a_processor_as_well() -> None:
     """Two that are busy on one core keep each other waiting, whoever asks about the one that has started them."""
     if not Path("/proc/self/schedstat").exists():  # a system that does not say
-        assert queued_ms(os.getpid()) == 0
+        assert not queued_ms(os.getpid())
         return
     program = "import os; os.sched_setaffinity(0, {%d}); input()\nwhile True: pass"
     core = min(os.sched_getaffinity(0))
@@ -118,7 +118,8 @@ def test_what_a_process_has_started_waits_for_a_processor_as_well() -> None:
             one.stdin.write(b"\n")
             one.stdin.flush()
         until = time.monotonic() + 60
-        while queued_ms(os.getpid()) - before < 50:
+        while queued_since(before, os.getpid()) < 50:
             assert time.monotonic() < until
             time.sleep(0.01)
-    assert queued_ms(one.pid) == 0
+    assert not queued_ms(one.pid)
+    assert queued_since(before, os.getpid()) >= 0  # they have taken what they waited along

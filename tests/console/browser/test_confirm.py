@@ -129,10 +129,10 @@ def test_a_page_that_leaves_while_it_asks_leaves_the_turn_to_the_next(
     context.route("**/oidc/again?*", hold)
     listening(page)
     doubted.due = True
-    _told(page)
-    for _ in range(100):
+    for _ in range(20):
         if not held:
-            page.wait_for_timeout(50)
+            _told(page)  # again: what is told while a part is fetched already is heard by nobody
+            page.wait_for_timeout(500)
     assert len(held) == 1
     page.goto("about:blank")
     context.unroute("**/oidc/again?*", hold)
