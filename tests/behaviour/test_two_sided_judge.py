@@ -263,6 +263,7 @@ def test_what_nobody_may_hear_of_what_waits_is_a_fault(tmp_path: Path) -> None:
 
 MISSING = (
     "did not get what an operator agreed to",
+    "was not asked for anew under other rules",
     "was not told that an operator said no",
     "did not hear of its task",
     "was not told of its tasks",
@@ -279,6 +280,9 @@ def test_what_does_not_come_of_what_waits_is_a_fault(tmp_path: Path) -> None:
         assert house.still(wanted) == [asked]
         house.yes[wanted, wanted.what] = 1
         house.must_run(wanted, [asked])
+        house.must_ask_anew(wanted, [asked])  # it waits still
+        assert len(house.faults) == 1
+        house.must_ask_anew(wanted._replace(what="else"), [asked])
         house.must_end([line])
         silent = Asked("ann-9", "tasks/get", frozenset({"one"}), may=True)
         silent.heard = '{"tasks": []}'

@@ -328,3 +328,26 @@ def test_a_yes_is_not_used_up_while_its_server_is_away_for_a_moment(
         house.must_run(house.waits[asked.mark], [asked])
 
     played(tmp_path, act)
+
+
+def test_a_yes_under_other_rules_than_hold_by_now_is_asked_for_once_more(tmp_path: Path) -> None:
+    """Another server was put behind another id meanwhile: a request is bound to all that is configured (decision 0034)."""
+
+    async def act(house: House) -> None:
+        asked, _handle = await task(house, "ann")
+        wanted = house.waits[asked.mark]
+        (one,) = house.undecided()
+        house.moves("two")
+        await house.reads_anew()
+        await decides(house, asked, yes=True)
+        assert house.other_rules(one)
+        assert runs(house) == set()
+        house.must_ask_anew(wanted, [asked])
+        (again,) = house.undecided()
+        assert (again.id != one.id, house.known[again.id]) == (True, wanted)
+        house.yes.clear()
+        await decides(house, asked, yes=True)
+        assert not house.other_rules(again)
+        assert runs(house) == {asked.mark}
+
+    played(tmp_path, act)

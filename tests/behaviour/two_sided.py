@@ -24,6 +24,7 @@ from gatewright.approvals.request import Approval
 from gatewright.call import UserContext
 from gatewright.config import Settings
 from gatewright.config.build import build
+from gatewright.config.changes import versions
 from gatewright.config.documents import parse
 from gatewright.mcp.client.connect import Around
 from gatewright.mcp.client.http_link import HttpLink
@@ -228,6 +229,10 @@ class House(Musts):
             self.no.add(one.id)
         words = json.dumps({"m": edited}) if edited else ""
         self.desk.decide(one.id, yes, by="olga", seen=one.arguments, edited=words)
+
+    def other_rules(self, one: Approval) -> bool:
+        """Whether other rules hold by now than those under which it was asked."""
+        return one.policy.partition(" ")[0] != versions(self.gateway.settings)(one.server)
 
     def promised(self, server: str, kind: str) -> None:
         """Whoever may see the server may hear once more that a list of it has changed. What the hostile one takes is called

@@ -130,6 +130,8 @@ class Deciding(Calling):
             await self.house.pass_time(takes_s)
         if word == "no":
             self.house.must_end(before)
+        elif self.house.other_rules(one):
+            self.house.must_ask_anew(wanted, before)
         else:
             self.house.must_run(wanted, before)
 

@@ -79,6 +79,10 @@ class Waits(Told):
         """A request for approval, as operators see it."""
         raise NotImplementedError
 
+    def undecided(self) -> list[Approval]:
+        """What waits for an operator, oldest first."""
+        raise NotImplementedError
+
     def wants(self, asked: Asked, server: str, what: str) -> None:
         """A client calls what waits for an operator."""
         host = HOSTS[asked.who]
@@ -176,6 +180,13 @@ class Waits(Told):
         left = sum(count for (one, _), count in self.yes.items() if one == wanted)
         if before and left > 0 and not any(one.got for one in before):
             self.fault(f"{wanted.server} did not get what an operator agreed to", wanted)
+
+    def must_ask_anew(self, wanted: Wanted, before: list[Asked]) -> None:
+        """What an operator agreed to under other rules than hold by now waits for an operator once more, where it is a task (decision 0034)."""
+        tasks = {held.mark for held in self.held.values()}
+        left = [one for one in before if one.mark in tasks and not one.got]
+        if left and wanted not in [self.known[one.id] for one in self.undecided()]:
+            self.fault(f"{wanted.server} was not asked for anew under other rules", wanted)
 
     def must_end(self, before: list[Asked]) -> None:
         """A no is the answer to whoever waited on the line."""
