@@ -113,7 +113,9 @@ async def test_who_refuses_a_message_and_closes_its_connection_ends_no_others_ca
         pipe, collector = await connected(server)
         pipe.send(REQUEST)
         pipe.send(b"2")
-        await collector.until(lambda: b"2" in collector.messages and len(errors(collector.messages)) > 0)
+        await collector.until(
+            lambda: b"2" in collector.messages and len(errors(collector.messages)) > 0
+        )
         (said,) = errors(collector.messages)
         assert said["id"] == 17
 
