@@ -16,7 +16,9 @@ from gatewright.servers.listing import EMPTY, Listing, Section
 from gatewright.servers.names import wrap_uri
 from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.spec import CatalogueLimits, ServerSpec
+from gatewright.servers.task_subject import away
 from gatewright.servers.view import Profile
+from tests.servers.rig import make_call
 from tests.servers.test_catalogue import ANN, BOB, having, two_servers
 from tests.servers.test_server_catalogue import listing, tool
 
@@ -239,3 +241,18 @@ def test_a_private_server_that_is_away_claims_nothing_of_others() -> None:
     specs = [private, ServerSpec(id="b"), *LOCAL]
     found = found.renewed(specs, {}, EVERYTHING, {"a": EMPTY})
     assert found.resource("", "notes://today", ANN) == Target("b", "notes://today")
+
+
+@pytest.mark.parametrize("visible", [True, False])
+def test_a_prompt_of_a_server_that_is_away_is_told_to_those_who_may_see_the_server(
+    visible: bool,
+) -> None:
+    """Who may not see a server is not told either that it is away."""
+    house = Evil()
+    gone = msgspec.structs.replace(house.notes, enabled=False)
+    sight = Sight(lambda *_: visible, lambda *_: visible, lambda: 0)
+    found = house.found.renewed([gone, house.evil, *LOCAL], {}, sight, {})
+    ref = {"type": "ref/prompt", "name": "a__b__write"}
+    call = make_call("method", "completion/complete", {"ref": ref}, caller=ANN)
+    assert found.prompt("", "a__b__write", there=False) == Target("a", "b__write")
+    assert away(call, found) == ("a" if visible else None)
