@@ -249,9 +249,8 @@ def test_a_prompt_of_a_server_that_is_away_is_told_to_those_who_may_see_the_serv
 ) -> None:
     """Who may not see a server is not told either that it is away."""
     house = Evil()
-    gone = msgspec.structs.replace(house.notes, enabled=False)
     sight = Sight(lambda *_: visible, lambda *_: visible, lambda: 0)
-    found = house.found.renewed([gone, house.evil, *LOCAL], {}, sight, {})
+    found = house.found.renewed([house.notes, house.evil, *LOCAL], {}, sight, {"a": EMPTY})
     ref = {"type": "ref/prompt", "name": "a__b__write"}
     call = make_call("method", "completion/complete", {"ref": ref}, caller=ANN)
     assert found.prompt("", "a__b__write", there=False) == Target("a", "b__write")
