@@ -297,3 +297,25 @@ def test_what_does_not_come_of_what_waits_is_a_fault(tmp_path: Path) -> None:
         house.faults.clear()
 
     assert inside(tmp_path, forge).faults == []
+
+
+def test_what_a_server_asked_before_it_heard_of_a_cancellation_is_no_fault(tmp_path: Path) -> None:
+    """Within the very step in which the call was given up, and about that call's servers alone."""
+
+    async def forge(house: House) -> None:
+        client = house.clients["ann"]
+        asked = client.request("tools/call", {"name": "one__do"}, frozenset({"one"}))
+        await house.rest()
+        client.cancel(0)
+        said = {"id": "g", "method": "roots/list", "params": {"x": "by-one"}}
+        client.take(said, None)
+        assert "had not called" in house.faults[0]
+        house.faults.clear()
+        house.crossed.add(asked.mark)
+        client.take(said, None)
+        assert house.faults == []
+        client.take({**said, "params": {"x": "by-two"}}, None)
+        assert "had not called" in house.faults[0]
+        house.faults.clear()
+
+    assert inside(tmp_path, forge).faults == []

@@ -168,8 +168,8 @@ class Judge(Waits):
             self._asks(client, one, wrote, modern=True)
 
     def _question(self, client: Client, said: Any, wrote: set[str]) -> None:
-        called = {server for one in client.open.values() for server in one.servers}
-        if wrote - called:
+        waits = [*client.open.values(), *self.crossing(client)]
+        if wrote - {server for one in waits for server in one.servers}:
             self.fault(f"{client.name} was asked by a server that it had not called", said)
         self._asks(client, said, wrote, modern=False)
 

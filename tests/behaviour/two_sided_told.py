@@ -83,11 +83,14 @@ class Told(Joined):
         heard.append(number)
         return True
 
+    def crossing(self, client: Client) -> list[Asked]:
+        """The calls that a client gave up in this very step: what their servers said before they heard of it crosses that."""
+        return [self.asked[mark] for mark in self.crossed if mark.startswith(f"{client.name}-")]
+
     def _far(self, client: Client, params: Any, _: set[str], said: Any) -> bool:
         asked, named = self._streams(client, params), about(json.dumps(said))
         if asked is None:
-            mine = {mark for mark in self.crossed if mark.startswith(f"{client.name}-")}
-            return bool(named) and named <= mine
+            return bool(named) and named <= {one.mark for one in self.crossing(client)}
         return named <= {asked.mark}
 
     def _event(self, client: Client, params: Any, wrote: set[str], said: Any) -> bool:
