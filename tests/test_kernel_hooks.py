@@ -149,3 +149,9 @@ async def test_a_call_goes_on_as_the_one_that_is_meant_also_where_it_is_rehearse
     await kernel.handle(one, Line())
     await kernel.rehearse(one)
     assert Seen.names == ["xab", "xab"]
+
+
+def test_hooks_that_do_not_say_when_they_do_nothing_act_on_prepared_calls_too() -> None:
+    kernel = Kernel([], Owner([]), [], Book(), Seen("1", []).hooks)
+    (stands,) = kernel.prepared._hooks
+    assert stands(a_call()) is None

@@ -178,6 +178,7 @@ class Kernel:
     ) -> None:
         self._audit = audit
         self._forwarded: set[_Running] = set()
+        hooks = Hooks.of(hooks)  # those that do not say when they do nothing act on every call
         recorder = getattr(audit, "recorder", _acts)
         self.prepared = PreparedCalls(self, self._forwarded, recorder, hooks)
         self.shadow = None if PreparedCalls.watch is None else PreparedCalls.watch(self.prepared)

@@ -165,8 +165,9 @@ class Prepared:
         """It is for nobody any more; `tried` as many calls are taken to have been walked since."""
         of, kept = self._of(), self.kept
         kept.known.pop(self.number, None)
-        if of is not None:
-            of.by_name.pop(self._name, None)
+        # A call of the one before may be promoted after a reload: what was prepared since stays.
+        if of is not None and of.by_name.get(self._name) is self:
+            del of.by_name[self._name]
             kept.walked(of, self._name, tried)
 
     def promoted(self, going: Going) -> None:
