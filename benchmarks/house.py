@@ -32,12 +32,21 @@ from benchmarks.rows import Options, Row, main
 from gatewright.app.gateway import Gateway
 from gatewright.config import load, override
 
-__all__ = ["Call", "imports", "logical", "recorded", "run"]
+__all__ = ["PREPARED", "Call", "imports", "logical", "recorded", "run"]
 
 SOURCE = ROOT / "src" / "gatewright"
 CALLS = 20
 SMALL = 100
 _AGENT = "measured"
+PREPARED = (
+    "standing.py",
+    "prepared.py",
+    "audit/prepared_trail.py",
+    "servers/straight_line.py",
+    "mcp/server/straight.py",
+    "mcp/wire/plain_call.py",
+)
+"""What prepares calls, beside the `stands` of gates, filters and hooks."""
 
 
 def logical(text: str) -> tuple[int, int]:
@@ -101,6 +110,20 @@ def _structure() -> Iterator[Row]:
     )
     yield Row("house.comments", 100 * comments / written, "%", target=3, test="ours >=")
     yield Row("house.one_importer", len(once), "files", extras={"small": len(small)})
+    prepared = [SOURCE / one for one in PREPARED]
+    yield Row(
+        "house.prepared",
+        sum(counted[path][0] for path in prepared),
+        "logical lines",
+        target=900,
+        test="ours <=",
+        extras={
+            "written": sum(texts[path].count("\n") for path in prepared),
+            "not_blank": sum(
+                bool(line.strip()) for path in prepared for line in texts[path].splitlines()
+            ),
+        },
+    )
     yield Row("house.fan_in", median(fan_in), "files", extras={"largest": max(fan_in)})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.house import SOURCE, imports, logical, recorded
+from benchmarks.house import PREPARED, SOURCE, imports, logical, recorded
 
 PAGE = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
@@ -54,3 +54,10 @@ async def test_the_picture_of_the_way_is_the_way_that_a_recorded_call_takes(tmp_
         later = [n for n, file in enumerate(files) if n >= at and file.startswith(step)]
         assert later, f"{step} is not entered after {way[: way.index(step)]}"
         at = later[0]
+
+
+def test_what_prepares_calls_is_small() -> None:
+    """At most nine hundred logical lines, beside what gates and filters say themselves."""
+    counted = [logical((SOURCE / one).read_text(encoding="utf-8"))[0] for one in PREPARED]
+    assert min(counted) > 0
+    assert sum(counted) <= 900
