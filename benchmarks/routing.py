@@ -40,7 +40,7 @@ ROUTING = (
 """What is quick and no twin of the file may fail as well."""
 OF_AREA = {
     "callbacks": ("tests/behaviour/test_callbacks.py",),
-    "events": ("tests/behaviour/test_events.py",),
+    "events": ("tests/events/test_server_events_moved.py", "tests/behaviour/test_events.py"),
     "streams": ("tests/behaviour/test_streaming.py",),
     "registered": (
         "tests/behaviour/test_registration.py",
