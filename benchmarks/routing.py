@@ -39,7 +39,10 @@ ROUTING = (
 ).split()
 """What is quick and no twin of the file may fail as well."""
 OF_AREA = {
-    "callbacks": ("tests/behaviour/test_callbacks.py",),
+    "callbacks": (
+        "tests/mcp/client/test_http_link_lost_sessions.py",
+        "tests/behaviour/test_callbacks.py",
+    ),
     "events": ("tests/events/test_server_events_moved.py", "tests/behaviour/test_events.py"),
     "streams": ("tests/behaviour/test_streaming.py",),
     "registered": (
