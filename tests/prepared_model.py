@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import tempfile
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any, cast
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from gatewright.prepared import Mode
+from tests.memory_folders import memory_folder
 from tests.prepared_twins import CALLERS, Caller, Clock, Gateway, twins
 
 __all__ = ["FEW", "Model"]
@@ -36,7 +35,7 @@ class Model(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.loop = asyncio.new_event_loop()
-        self.folder = Path(tempfile.mkdtemp())
+        self.folder = memory_folder()
         self.stack = AsyncExitStack()
         self.clock = Clock()
         self.stack.enter_context(self.clock.instead())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gatewright.access.grants import EVERYBODY, Grant, Grants, Permission, Policy
 from gatewright.access.issued_grants import Issued
 from gatewright.storage.errors import StoreError
+from tests.memory_folders import memory_folder
 from tests.storage.parts import NO_DATABASE, look, state_in
 
 NOW = 1000.0
@@ -179,7 +180,7 @@ class AgainstTheModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = memory_folder()
         self.clock = Clock()
         self.processes = [self._opened(), self._opened()]
         self.intended: list[Grant] = []
@@ -191,10 +192,10 @@ class AgainstTheModel(RuleBasedStateMachine):
     def teardown(self) -> None:
         for one in self.processes:
             one.close()
-        self.folder.cleanup()
+        shutil.rmtree(self.folder)
 
     def _opened(self) -> Issued:
-        return Issued(state_in(Path(self.folder.name)), clock=self.clock)
+        return Issued(state_in(self.folder), clock=self.clock)
 
     def _configure(self) -> None:
         self.tables = [Grants(self.intended, self.defaults, one.layer) for one in self.processes]

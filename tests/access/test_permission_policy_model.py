@@ -7,8 +7,6 @@ every step the two agree about each permission, about which servers are kept out
 from __future__ import annotations
 
 import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -17,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from gatewright.access.permissions import Permissions, Word
 from tests.access.test_permission_policy import World
+from tests.memory_folders import memory_folder
 from tests.storage.parts import look, state_in
 
 NAMES = ("camera", "memory.read", "com.example.thing.x")
@@ -34,7 +33,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
+        self.folder = memory_folder()
         self.policy, self.listed, self.degrades = "interactive", False, False
         self.world = World(self.folder, **self.configured())
         self.other = Permissions(state_in(self.folder), clock=self.world.clock)

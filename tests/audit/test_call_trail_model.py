@@ -11,8 +11,6 @@ import asyncio
 import errno
 import os
 import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +36,7 @@ from tests.audit.parts import (
     until,
     verified,
 )
+from tests.memory_folders import memory_folder
 
 many = st.integers(1, 6)
 
@@ -49,7 +48,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(flusher, "_RETRY_S", 0.002)
-        self.folder = Path(tempfile.mkdtemp())
+        self.folder = memory_folder()
         self.loop = asyncio.new_event_loop()
         self.failing: int | None = None
         self.real = os.write

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -17,6 +15,7 @@ from gatewright.mcp.wire.methods import WORDS
 from tests.behaviour.two_sided import House, Loop
 from tests.behaviour.two_sided_facts import HOSTS, SERVERS
 from tests.mcp.wire.names import spellings
+from tests.memory_folders import memory_folder
 
 __all__ = ["Steps", "anything", "callers", "inside", "servers", "where", "which"]
 
@@ -57,7 +56,7 @@ class Steps(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.loop = Loop()
-        self.folder = Path(tempfile.mkdtemp())
+        self.folder = memory_folder()
         self.house = House(self.folder)
         self.loop.run_until_complete(self.house.open())
 
