@@ -264,7 +264,7 @@ def test_a_program_that_another_server_could_lead_elsewhere_is_refused_with_whos
     said = (
         rf"{python} leads to .* by {uv}/cpython-3.12, which another .* `write` names {uv.parent};"
     )
-    with pytest.raises(CannotIsolate, match=rf"{said}.*: {uv}/cpython-3.12.8/bin/python3.12"):
+    with pytest.raises(CannotIsolate, match=said):
         options(tmp_path, **given)
     real = f"{uv}/cpython-3.12.8/bin/python3.12"
     assert f"{uv}/cpython-3.12.8/bin" in options(tmp_path, **{**given, "program": real})
@@ -284,7 +284,7 @@ def test_an_interpreter_that_is_not_shown_is_named(tmp_path: Path) -> None:
     work = tmp_path / "proj"
     isolation = Isolation(server="a", level="confined", state=str(tmp_path / "state"), write=(str(work),))  # fmt: skip
     path = f"{work}/.venv/bin:/usr/bin"
-    lacks = f"{python} needs {uv}/cpython-3.12/bin/python3.12, which it is not shown; name {uv}/cpython-3.12 in `read` if that is what you wrote .*, or write the full path"  # fmt: skip
+    lacks = f"{python} needs {uv}/cpython-3.12/bin/python3.12, which it is not shown; name {uv}/cpython-3.12 in `read` if it is you who wrote that .*, or write the full path"  # fmt: skip
     with pytest.raises(CannotIsolate, match=lacks):
         mounts(isolation, python, (), path, str(tmp_path / "here"), searched=True)
     found = mounts(isolation, python, (), path, str(tmp_path / "here"))

@@ -64,7 +64,7 @@ def symlink_below(
 ) -> Path | None:
     """The first link on the way to a path that lies in one of these folders, which are real paths, and is not `fixed`; None where there
     is none."""
-    for one in links_to(path):
+    for one in links_to(path) if folders else ():
         if one not in fixed and any(one.parent.is_relative_to(folder) for folder in folders):
             return one
     return None

@@ -147,15 +147,13 @@ def _check_program(
         whose = next(one for one in others.folders if link.is_relative_to(one))
         raise CannotIsolate(
             f"{program} leads to {lacks} by {link}, which another isolated server may replace: its `write` names {whose}; name less there, "
-            f"or write as `command` what that leads to: {real_path(lacks)}"
+            "or write a path as `command` that does not lead through it"
         )
     if not os.path.lexists(lacks):
         raise CannotIsolate(f"{program} needs {lacks}, which is not there")
     folder = environment_of(Path(lacks).parent) or folder_of(lacks)
-    # A child would have its operator show it whatever it likes.
-    doubt = " if that is what you wrote (the server may have written it itself)" * _is_within(
-        program, rules.write
-    )
+    # Somewhere on the way a child that writes may have said itself where that leads, to have its operator show it.
+    doubt = " if it is you who wrote that (the server may have)" if rules.write else ""
     raise CannotIsolate(
         f"{program} needs {lacks}, which it is not shown; name {folder} in `read`{doubt}, or write the full path of the program as `command`"
     )
