@@ -150,9 +150,12 @@ def test_a_file_that_cannot_be_looked_at_is_not_taken_for_one_that_is_not_there(
         return real(path, *args, **options)
 
     opens = os.open
+
+    def opening(path: str | Path, *args: Any, **options: Any) -> int:
+        refuses(path)
+        return opens(path, *args, **options)
+
     monkeypatch.setattr(os, "stat", refuses)
-    monkeypatch.setattr(
-        os, "open", lambda path, *args, **more: refuses(path) and opens(path, *args, **more)
-    )
+    monkeypatch.setattr(os, "open", opening)
     with pytest.raises(SettingsError, match=rf"{files[closed]}.*Permission denied"):
         load(environ=environ(files), cwd=here)

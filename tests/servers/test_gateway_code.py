@@ -16,7 +16,7 @@ import gatewright
 from gatewright.servers import gateway_code
 from gatewright.servers.gateway_code import key_log, own_code
 from gatewright.transport.isolation.coverings import Coverings, Shown
-from gatewright.transport.isolation.rules import CannotIsolate, Kept
+from gatewright.transport.isolation.rules import CannotIsolate, Kept, real_path
 
 
 def found() -> dict[str, Kept]:
@@ -40,9 +40,12 @@ def test_the_gateway_s_own_environment_is_kept(tmp_path: Path) -> None:
 
 
 def test_folders_stand_before_what_is_in_them() -> None:
-    paths = [os.path.realpath(one.path) for one in own_code()]
-    for at, path in enumerate(paths):
-        assert not any(Path(path) in Path(earlier).parents for earlier in paths[:at]), path
+    """Also one that is reached through a link; else all that is in it would be fixed one by one."""
+    paths = [Path(one.path) for one in own_code()]
+    places = [real_path(one.parent) / one.name for one in paths]
+    for at, path in enumerate(places):
+        assert not any(path in earlier.parents for earlier in places[:at]), path
+    assert {real_path(one) for one in paths if one.is_dir()} <= {*paths}
 
 
 def test_an_environment_below_a_folder_of_modules_is_kept_for_itself(
@@ -154,9 +157,9 @@ def test_a_cache_of_which_installed_files_are_hard_links_is_kept(
     ):
         if linked and not (cache / "METADATA").exists():
             (cache / "METADATA").hardlink_to(file)
-        gateway_code._has_hard_links.cache_clear()
+        gateway_code._has_other_names.cache_clear()
         assert (str(cache) in said(monkeypatch, **variables)) is bool(linked)
-    gateway_code._has_hard_links.cache_clear()
+    gateway_code._has_other_names.cache_clear()
 
 
 def test_where_keys_of_connections_are_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -271,8 +271,9 @@ def _check_owner(path: Path) -> None:
     getuid = getattr(os, "getuid", None)
     try:
         owner = path.stat().st_uid
-    except OSError as problem:  # whose it is has to be known before it is read
-        raise SettingsError([Problem(Origin(path), "", f"cannot be read: {problem.strerror}", "check the path")]) from None  # fmt: skip
+    except OSError as why:  # whose it is has to be known before it is read
+        what = f"cannot be read: {why.strerror}"
+        raise SettingsError([Problem(Origin(path), "", what, "check the path")]) from None
     if getuid is not None and owner not in {0, getuid()}:
         problem = Problem(
             Origin(path), "", "the file belongs to somebody else", f"pass --config {path} to use it"

@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from gatewright.transport.isolation.rules import Kept
+from gatewright.transport.isolation.rules import Kept, real_path
 from gatewright.validators.registry import plugged
 
 __all__ = ["key_log", "own_code"]
@@ -35,10 +35,18 @@ def own_code() -> tuple[Kept, ...]:
     """Absolute, each path once; folders before what is in them."""
     found: dict[str, Kept] = {}
     for one in (*_installed(), *_searched(), *_plug_ins(), *_named(), *_linked()):
-        path = str(Path(one.path).absolute())
-        if path not in found or (one.whole and not found[path].whole):
-            found[path] = Kept(path, one.why, one.whole)
-    return tuple(sorted(found.values(), key=lambda one: (os.path.realpath(one.path), one.path)))
+        path = Path(one.path).absolute()
+        real = real_path(path)
+        for name in map(str, (path, real) if real.is_dir() else (path,)):
+            if name not in found or (one.whole and not found[name].whole):
+                found[name] = Kept(name, one.why, one.whole)
+    return tuple(sorted(found.values(), key=_place))
+
+
+def _place(one: Kept) -> str:
+    """Where it lies; a link has its own place, and its target is named for itself."""
+    folder, name = os.path.split(one.path)
+    return str(real_path(folder) / name)
 
 
 def key_log() -> Iterator[Path]:
@@ -114,13 +122,13 @@ def _linked() -> Iterator[Kept]:
     """uv installs hard links to what is in its cache: who may write there changes what is installed."""
     named = _ENVIRON.get("UV_CACHE_DIR")
     cache = Path(named or Path(_ENVIRON.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uv")
-    if cache.is_dir() and _has_hard_links():
+    if cache.is_dir() and _has_other_names():
         said = "the cache of uv, of which files of the gateway are hard links"
         yield Kept(str(cache), said, whole=True)
 
 
 @lru_cache(maxsize=1)
-def _has_hard_links() -> bool:
+def _has_other_names() -> bool:
     """Whether anything that is installed has another name; once, as each is looked at."""
     files = (file for one in site.getsitepackages() for file in Path(one).glob("*.dist-info/METADATA"))  # fmt: skip
     return any(file.stat().st_nlink > 1 for file in (Path(__file__), *files))

@@ -14,7 +14,7 @@ import msgspec
 
 from gatewright.transport.isolation.rules import CannotIsolate
 
-__all__ = ["Step", "links_to", "steps", "symlink_below"]
+__all__ = ["Step", "steps", "symlink_below", "symlinks_to"]
 
 _MOST_LINKS = 40
 """So many links the system itself follows."""
@@ -64,13 +64,13 @@ def symlink_below(
 ) -> Path | None:
     """The first link on the way to a path that lies in one of these folders, which are real paths, and is not `fixed`; None where there
     is none."""
-    for one in links_to(path) if folders else ():
+    for one in symlinks_to(path) if folders else ():
         if one not in fixed and any(one.parent.is_relative_to(folder) for folder in folders):
             return one
     return None
 
 
-def links_to(path: Path) -> Iterator[Path]:
+def symlinks_to(path: Path) -> Iterator[Path]:
     """The links on the way to a path, each by the real path of its folder. Raises `CannotIsolate`."""
     return (step.path for step in steps(path) if step.kind == "link")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gatewright.transport.isolation.coverings import Coverings, Shown
 from gatewright.transport.isolation.interpreters import not_shown
-from gatewright.transport.isolation.lookups import links_to, symlink_below
+from gatewright.transport.isolation.lookups import symlink_below, symlinks_to
 from gatewright.transport.isolation.programs import (
     NEVER,
     SYSTEM,
@@ -110,15 +110,15 @@ class _Others:
         own = {real_path(one) for one in rules.write}
         self.folders = {real_path(one) for one in rules.changed_by_others} - own
         kept = rules.kept if self.folders else ()
-        self._fixed = {link for one in kept for link in links_to(Path(one.path))}
+        self._fixed = {link for one in kept for link in symlinks_to(Path(one.path))}
 
-    def link_to(self, place: Path) -> Path | None:
+    def symlink_to(self, place: Path) -> Path | None:
         """The first link on the way that one of them may replace."""
         return symlink_below(place, self.folders, self._fixed) if self.folders else None
 
     def may_lead(self, place: Path) -> bool:
         """Whether there is such a link."""
-        return self.link_to(place) is not None
+        return self.symlink_to(place) is not None
 
 
 def _check_symlinks(rules: Isolation, cwd: str, shown: Sequence[Shown], others: _Others) -> None:
@@ -129,7 +129,7 @@ def _check_symlinks(rules: Isolation, cwd: str, shown: Sequence[Shown], others: 
     # Elsewhere the folder that it starts in is made for it.
     places += [cwd] if any(is_in(cwd, one) for one in places) else []
     for place in map(Path, places):
-        if (link := symlink_below(place, changed) or others.link_to(place)) is not None:
+        if (link := symlink_below(place, changed) or others.symlink_to(place)) is not None:
             raise CannotIsolate(
                 f"{link}, which leads to {place}, is a link in a folder that an isolated server may change; "
                 "name what it leads to instead"
@@ -143,7 +143,7 @@ def _check_program(
     lacks = not_shown(program, path, shown)
     if lacks is None:
         return
-    if (link := others.link_to(Path(lacks))) is not None:
+    if (link := others.symlink_to(Path(lacks))) is not None:
         whose = next(one for one in others.folders if link.is_relative_to(one))
         raise CannotIsolate(
             f"{program} leads to {lacks} by {link}, which another isolated server may replace: its `write` names {whose}; name less there, "
