@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import site
 import ssl
@@ -45,7 +46,21 @@ def test_folders_stand_before_what_is_in_them() -> None:
     places = [real_path(one.parent) / one.name for one in paths]
     for at, path in enumerate(places):
         assert not any(path in earlier.parents for earlier in places[:at]), path
-    assert {real_path(one) for one in paths if one.is_dir()} <= {*paths}
+    assert {*map(real_path, paths)} <= {*paths}
+
+
+def test_what_this_user_cannot_look_at_is_kept_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def closed(*_: object, **__: object) -> os.stat_result:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(gateway_code, "_PATH", ("/no/permission",))
+    gateway_code._has_other_names.cache_clear()
+    monkeypatch.setattr(os, "stat", closed)
+    monkeypatch.setattr(os, "lstat", closed)
+    assert "/no/permission" in found()
+    gateway_code._has_other_names.cache_clear()
 
 
 def test_an_environment_below_a_folder_of_modules_is_kept_for_itself(

@@ -36,8 +36,7 @@ def own_code() -> tuple[Kept, ...]:
     found: dict[str, Kept] = {}
     for one in (*_installed(), *_searched(), *_plug_ins(), *_named(), *_linked()):
         path = Path(one.path).absolute()
-        real = real_path(path)
-        for name in map(str, (path, real) if real.is_dir() else (path,)):
+        for name in map(str, (path, real_path(path))):
             if name not in found or (one.whole and not found[name].whole):
                 found[name] = Kept(name, one.why, one.whole)
     return tuple(sorted(found.values(), key=_place))
@@ -122,7 +121,7 @@ def _linked() -> Iterator[Kept]:
     """uv installs hard links to what is in its cache: who may write there changes what is installed."""
     named = _ENVIRON.get("UV_CACHE_DIR")
     cache = Path(named or Path(_ENVIRON.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uv")
-    if cache.is_dir() and _has_other_names():
+    if os.path.lexists(cache) and _has_other_names():
         said = "the cache of uv, of which files of the gateway are hard links"
         yield Kept(str(cache), said, whole=True)
 
@@ -131,4 +130,11 @@ def _linked() -> Iterator[Kept]:
 def _has_other_names() -> bool:
     """Whether anything that is installed has another name; once, as each is looked at."""
     files = (file for one in site.getsitepackages() for file in Path(one).glob("*.dist-info/METADATA"))  # fmt: skip
-    return any(file.stat().st_nlink > 1 for file in (Path(__file__), *files))
+    return any(map(_has_another, (Path(__file__), *files)))
+
+
+def _has_another(file: Path) -> bool:
+    try:
+        return file.stat().st_nlink > 1
+    except OSError:  # it is just installed anew; who cannot read it does not run it either
+        return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +312,19 @@ def test_the_whole_of_a_machine_is_not_shown_through_a_link_either(tmp_path: Pat
     (tmp_path / "all").symlink_to("/")
     with pytest.raises(CannotIsolate, match="more than"):
         options(tmp_path, read=(f"{tmp_path}/all",))
+
+
+def test_a_folder_that_somebody_closed_keeps_the_server_down_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another server that may write there runs as the same user, and can close it."""
+    place, real = tmp_path / "data", os.stat
+
+    def refuses(path: int | str | Path, *args: Any, **more: Any) -> os.stat_result:
+        if path == place:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(os, "stat", refuses)
+    with pytest.raises(CannotIsolate, match=r"cannot be looked at: .*Permission denied: '.*data'"):
+        options(tmp_path, read=(str(place),))

@@ -82,7 +82,7 @@ class _Seen:
     def is_program(self, name: str) -> bool:
         """Whether it can be run."""
         found = self.resolved(name)
-        return not isinstance(found, str) and found.is_file() and os.access(found, os.X_OK)
+        return not isinstance(found, str) and shutil.which(found) is not None
 
     def resolved(self, path: str) -> Path | str:
         """The file outside; a text is the path that is not there."""

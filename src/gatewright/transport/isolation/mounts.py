@@ -61,6 +61,15 @@ def mounts(
 
     Raises `CannotIsolate`.
     """
+    try:
+        return _mounts(rules, program, args, path, cwd, searched=searched)
+    except OSError as problem:  # a folder without permission: other servers may close those that they may write to
+        raise CannotIsolate(f"what it is shown cannot be looked at: {problem}") from None
+
+
+def _mounts(
+    rules: Isolation, program: str, args: Sequence[str], path: str, cwd: str, *, searched: bool
+) -> list[str]:
     found = [*_system(), *_folder("/etc")]
     confined = rules.level == "confined"
     etc = (*_ETC, *(_ETC_OF_CONFINED * confined), *(_ETC_OF_NETWORK * rules.network))
