@@ -15,7 +15,7 @@ import pytest
 
 import gatewright
 from gatewright.servers import gateway_code
-from gatewright.servers.gateway_code import key_log, own_code
+from gatewright.servers.gateway_code import own_code, own_secrets
 from gatewright.transport.isolation.coverings import Coverings, Shown
 from gatewright.transport.isolation.rules import CannotIsolate, Kept, real_path
 
@@ -177,8 +177,28 @@ def test_a_cache_of_which_installed_files_are_hard_links_is_kept(
     gateway_code._has_other_names.cache_clear()
 
 
-def test_where_keys_of_connections_are_written_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_keys_that_variables_name_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_code, "_ENVIRON", {})
-    assert [*key_log()] == []
-    monkeypatch.setattr(gateway_code, "_ENVIRON", {"SSLKEYLOGFILE": "/keys"})
-    assert [*key_log()] == [Path("/keys")]
+    assert [*own_secrets()] == []
+    monkeypatch.setattr(gateway_code, "_ENVIRON", {"SSLKEYLOGFILE": "/keys", "PGSSLKEY": "/p.key"})
+    assert [*own_secrets()] == [Path("/keys"), Path("/p.key")]
+
+
+def test_what_libraries_read_in_a_home_and_load_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """keyring imports the backend that its file names, from the folder that it names, inside the gateway."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / ".config" / "python_keyring" / "keyringrc.cfg"
+    assert str(file) in said(monkeypatch)
+    assert str(tmp_path / ".postgresql") not in found()
+    (tmp_path / ".postgresql").mkdir()
+    file.parent.mkdir(parents=True)
+    file.write_text("[backend]\nkeyring-path = /own/backends\n")
+    assert {str(tmp_path / ".postgresql"), "/own/backends"} <= {*found()}
+    for text in ("[backend]\n", "no section", "\xff"):
+        file.write_bytes(text.encode("latin-1"))
+        assert str(file) in found()
+    monkeypatch.setattr(gateway_code, "find_spec", lambda _: None)
+    assert {str(file), str(tmp_path / ".postgresql")}.isdisjoint(found())
+    assert str(tmp_path / "x") not in said(monkeypatch, XDG_CONFIG_HOME=str(tmp_path / "x"))

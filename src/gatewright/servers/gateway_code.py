@@ -6,6 +6,7 @@ may have data in folders of its own; where packages are installed, all is code.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import site
 import ssl
@@ -18,7 +19,7 @@ from pathlib import Path
 from gatewright.transport.isolation.rules import Kept, real_path
 from gatewright.validators.registry import plugged
 
-__all__ = ["key_log", "own_code"]
+__all__ = ["own_code", "own_secrets"]
 
 _PATH = tuple(sys.path)
 """Where modules are found as the gateway starts. Later servers that run inside it add folders, which are kept for themselves."""
@@ -26,15 +27,27 @@ _ENVIRON = dict(os.environ)
 _INSTALLED = "where packages of the gateway's Python are installed"
 _CODE = ("bin", "lib", "lib32", "lib64", "libexec", "pyvenv.cfg")
 """What a prefix has that runs. The rest of `/usr`, or of a project that is an environment itself, may be anybody's data."""
-_FILES = ("OPENSSL_CONF", "SSL_CERT_FILE")
-_FOLDERS = ("LD_LIBRARY_PATH", "OPENSSL_ENGINES", "OPENSSL_MODULES", "SSL_CERT_DIR")
+_FILES = (
+    *("HOSTALIASES", "OPENSSL_CONF", "SSL_CERT_FILE"),
+    *("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"),  # of the exporter of traces
+    *(
+        f"OTEL_EXPORTER_OTLP_{one}CERTIFICATE"
+        for one in ("", "CLIENT_", "TRACES_", "TRACES_CLIENT_")
+    ),
+    *("PGSERVICEFILE", "PGSSLCERT", "PGSSLCRL", "PGSSLROOTCERT"),
+)
+_SECRETS = (
+    *("SSLKEYLOGFILE", "PGPASSFILE", "PGSSLKEY"),
+    *("OTEL_EXPORTER_OTLP_CLIENT_KEY", "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY"),
+)
+_FOLDERS = ("GCONV_PATH", "LD_LIBRARY_PATH", "OPENSSL_ENGINES", "OPENSSL_MODULES", "SSL_CERT_DIR")
 _LIBRARIES = ("LD_AUDIT", "LD_PRELOAD")
 
 
 def own_code() -> tuple[Kept, ...]:
     """Absolute, each path once; folders before what is in them."""
     found: dict[str, Kept] = {}
-    for one in (*_installed(), *_searched(), *_plug_ins(), *_named(), *_linked()):
+    for one in (*_installed(), *_searched(), *_plug_ins(), *_configured(), *_named(), *_linked()):
         path = Path(one.path).absolute()
         for name in map(str, (path, real_path(path))):
             if name not in found or (one.whole and not found[name].whole):
@@ -48,10 +61,9 @@ def _place(one: Kept) -> str:
     return str(real_path(folder) / name)
 
 
-def key_log() -> Iterator[Path]:
-    """The file into which this process writes the keys of its TLS connections, where it does."""
-    if named := _ENVIRON.get("SSLKEYLOGFILE"):
-        yield Path(named).absolute()
+def own_secrets() -> Iterator[Path]:
+    """Files of keys that variables of this process name: those that it reads, and where it writes the keys of its TLS connections."""
+    return (Path(named).absolute() for one in _SECRETS if (named := _ENVIRON.get(one)))
 
 
 def _installed() -> Iterator[Kept]:
@@ -97,6 +109,30 @@ def _plug_ins() -> Iterator[Kept]:
         for one in spec.submodule_search_locations or [spec.origin or ""]:
             if Path(one).is_absolute():  # no module of the interpreter itself
                 yield Kept(one, why, whole=True)
+
+
+def _configured() -> Iterator[Kept]:
+    """What optional libraries read in a home: keyring loads whatever its file names."""
+    if find_spec("keyring") is not None:
+        folder = Path(_ENVIRON.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        file = folder / "python_keyring" / "keyringrc.cfg"
+        yield Kept(str(file), "the configuration of keyring, which the gateway loads code by")
+        yield from _backends(file)
+    trusted = Path.home() / ".postgresql"
+    if find_spec("asyncpg") is not None and os.path.lexists(trusted):
+        yield Kept(str(trusted), "where the gateway's certificates for PostgreSQL are")
+
+
+def _backends(file: Path) -> Iterator[Kept]:
+    if not os.path.lexists(file):
+        return
+    from configparser import Error, RawConfigParser  # noqa: PLC0415 - few have such a file
+
+    parser = RawConfigParser()
+    with contextlib.suppress(OSError, Error, UnicodeDecodeError):
+        parser.read(file, encoding="utf-8")
+        said = "where keyring has the gateway look for modules (keyringrc.cfg)"
+        yield Kept(parser.get("backend", "keyring-path").strip(), said)
 
 
 def _named() -> Iterator[Kept]:

@@ -19,7 +19,7 @@ from gatewright.config.model import Server
 from gatewright.config.source import named_files, value_files
 from gatewright.config.substitute import Undefined
 from gatewright.sdk.discovery import is_folder
-from gatewright.servers.gateway_code import key_log, own_code
+from gatewright.servers.gateway_code import own_code, own_secrets
 from gatewright.transport.isolation.rules import Kept, real_path
 
 __all__ = [
@@ -57,7 +57,7 @@ def hidden_of(settings: Settings) -> tuple[str, ...]:
         found.append(settings.secrets.key_file)
     if settings.protocol is not None and (key := settings.protocol.transport.tls.key_file):
         found.append(Path(key))
-    return _texts((*found, *key_log()))
+    return _texts((*found, *own_secrets()))
 
 
 def hidden_folders_of(settings: Settings) -> tuple[str, ...]:
