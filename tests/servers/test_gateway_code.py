@@ -15,7 +15,7 @@ import pytest
 
 import gatewright
 from gatewright.servers import gateway_code
-from gatewright.servers.gateway_code import own_code, own_secrets
+from gatewright.servers.gateway_code import own_code, own_secrets, shadowing
 from gatewright.transport.isolation.coverings import Coverings, Shown
 from gatewright.transport.isolation.rules import CannotIsolate, Kept, real_path
 
@@ -102,6 +102,39 @@ def test_every_entry_of_the_path_of_modules_is_kept_there_or_not(
     assert kept[str(tmp_path)].why == "where the gateway looks for modules (its sys.path)"
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled"))
     assert found()[str(tmp_path / "compiled")].whole
+
+
+def test_a_folder_that_has_the_name_of_a_module_of_the_gateway_is_no_place_to_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an `__init__.py` it came before that of Python; any other folder beside it holds data."""
+    for name in ("html/pages", "data", "msgspec", "notes"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "json.py").touch()
+    kept = Kept(str(tmp_path), "the path", modules=True)
+    for name, entry in {
+        "html/pages": "html",
+        "msgspec": "msgspec",
+        "json.py": "json.py",
+        "data": "",
+        "notes": "",
+    }.items():
+        found = [*shadowing([kept], [str(tmp_path / name)])]
+        assert [one.path for one in found] == ([str(tmp_path / entry)] if entry else []), name
+    assert found_by(kept, tmp_path / "html").why == (
+        f"where the gateway would find its module html, by {tmp_path}"
+    )
+    (tmp_path / "email").symlink_to(tmp_path.parent)
+    assert found_by(kept, tmp_path / "email").path == str(tmp_path / "email")
+    assert [*shadowing([Kept(str(tmp_path))], [str(tmp_path / "html")])] == []
+    assert [*shadowing([kept], [str(tmp_path), str(tmp_path.parent)])] == []
+    with pytest.raises(CannotIsolate, match="its module html"):
+        Coverings([Shown(str(tmp_path / "html" / "pages"), tmp_path / "html" / "pages", True)]).keep(found_by(kept, tmp_path / "html"))  # fmt: skip
+
+
+def found_by(kept: Kept, place: Path) -> Kept:
+    [one] = shadowing([kept], [str(place)])
+    return one
 
 
 def test_where_users_put_modules_of_their_own_is_kept_there_or_not(

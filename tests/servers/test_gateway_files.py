@@ -233,3 +233,17 @@ def test_the_files_of_audit_sinks_are_kept(tmp_path: Path, monkeypatch: pytest.M
     settings, _, _ = loaded(tmp_path)
     found = {Path(one.path).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
     assert found == {"logs/a.jsonl", "state/rows.db"}
+
+
+def test_a_place_to_write_to_that_would_be_a_module_of_the_gateway_is_kept_whole(
+    tmp_path: Path,
+) -> None:
+    for name in ("html", "data"):
+        (tmp_path / name).mkdir()
+    said = '[[servers]]\nid = "in"\npython = "./tools.py"\n' + SERVER.format("out")
+    said += 'isolation = "confined"\nsandbox.write = ["html", "data"]\n'
+    (tmp_path / "mgp.toml").write_text(said)
+    settings, _, _ = loaded(tmp_path)
+    kept = {one.path: one for one in guarded_of(settings).kept}
+    assert kept[str(tmp_path / "html")].whole
+    assert str(tmp_path / "data") not in kept

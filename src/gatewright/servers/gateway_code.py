@@ -11,15 +11,17 @@ import os
 import site
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+import msgspec
+
 from gatewright.transport.isolation.rules import Kept, real_path
 from gatewright.validators.registry import plugged
 
-__all__ = ["own_code", "own_secrets"]
+__all__ = ["own_code", "own_secrets", "shadowing"]
 
 _PATH = tuple(sys.path)
 """Where modules are found as the gateway starts. Later servers that run inside it add folders, which are kept for themselves."""
@@ -51,8 +53,35 @@ def own_code() -> tuple[Kept, ...]:
         path = Path(one.path).absolute()
         for name in map(str, (path, real_path(path))):
             if name not in found or (one.whole and not found[name].whole):
-                found[name] = Kept(name, one.why, one.whole)
+                found[name] = msgspec.structs.replace(one, path=name)
     return tuple(sorted(found.values(), key=_place))
+
+
+def shadowing(kept: Iterable[Kept], places: Iterable[str]) -> Iterator[Kept]:
+    """Those of these places to write to, each as the entry of a folder of modules that it is or is in, under whose name the gateway would
+    find a module of its own there: `html` beside the configuration comes before that of Python as soon as it is a package."""
+    named = [Path(one).absolute() for one in places]
+    # A link beside the configuration is imported from as well.
+    changed = {*map(real_path, named), *(real_path(one.parent) / one.name for one in named)}
+    for one in kept:
+        folder = real_path(one.path)
+        for place in changed if one.modules and not one.whole else ():
+            if folder in place.parents:
+                entry = place.relative_to(folder).parts[0]
+                name = entry.partition(".")[0]
+                if name in _names():
+                    why = f"where the gateway would find its module {name}, by {one.path}"
+                    yield Kept(str(folder / entry), why, whole=True)
+
+
+@lru_cache(maxsize=1)
+def _names() -> frozenset[str]:
+    """Modules that a gateway may import: those of Python, those that it looks for at each start, and what is installed."""
+    found = {*sys.stdlib_module_names, "sitecustomize", "usercustomize"}
+    for folder in site.getsitepackages():
+        with contextlib.suppress(OSError):
+            found |= {one.partition(".")[0] for one in os.listdir(folder)}  # noqa: PTH208 - names alone
+    return frozenset(found)
 
 
 def _place(one: Kept) -> str:
@@ -88,7 +117,7 @@ def _searched() -> Iterator[Kept]:
     named = {Path(one).absolute() for one in said.split(os.pathsep)} if said else set[Path]()
     for one in dict.fromkeys(_PATH):
         said = "PYTHONPATH" if Path(one).absolute() in named else "its sys.path"
-        yield Kept(one, f"where the gateway looks for modules ({said})")
+        yield Kept(one, f"where the gateway looks for modules ({said})", modules=True)
     if sys.pycache_prefix:
         said = "where the gateway looks for compiled modules (PYTHONPYCACHEPREFIX)"
         yield Kept(sys.pycache_prefix, said, whole=True)
@@ -132,7 +161,7 @@ def _backends(file: Path) -> Iterator[Kept]:
     with contextlib.suppress(OSError, Error, UnicodeDecodeError):
         parser.read(file, encoding="utf-8")
         said = "where keyring has the gateway look for modules (keyringrc.cfg)"
-        yield Kept(parser.get("backend", "keyring-path").strip(), said)
+        yield Kept(parser.get("backend", "keyring-path").strip(), said, modules=True)
 
 
 def _named() -> Iterator[Kept]:

@@ -19,7 +19,7 @@ from gatewright.config.model import Server
 from gatewright.config.source import named_files, value_files
 from gatewright.config.substitute import Undefined
 from gatewright.sdk.discovery import is_folder
-from gatewright.servers.gateway_code import own_code, own_secrets
+from gatewright.servers.gateway_code import own_code, own_secrets, shadowing
 from gatewright.transport.isolation.rules import Kept, real_path
 
 __all__ = [
@@ -44,10 +44,9 @@ class Guarded(msgspec.Struct, frozen=True):
 def guarded_of(settings: Settings) -> Guarded:
     """All of it. It asks the file system, so once for a configuration will do."""
     # What holds other things is kept first.
-    kept = (*own_code(), *kept_of(settings))
-    return Guarded(
-        hidden_of(settings), hidden_folders_of(settings), kept, changed_by_servers(settings)
-    )
+    kept, changed = (*own_code(), *kept_of(settings)), changed_by_servers(settings)
+    kept += tuple(sorted({*shadowing(kept, changed)}, key=_order))
+    return Guarded(hidden_of(settings), hidden_folders_of(settings), kept, changed)
 
 
 def hidden_of(settings: Settings) -> tuple[str, ...]:
@@ -69,7 +68,7 @@ def kept_of(settings: Settings) -> tuple[Kept, ...]:
     """What the gateway reads, or runs, because its configuration says so; absolute."""
     modules = (one for server in settings.servers if server.transport == "python" for one in _modules(server))  # fmt: skip
     return (
-        *sorted({*modules}, key=lambda one: (one.path, one.why)),
+        *sorted({*modules}, key=_order),
         *map(Kept, _texts(_kept(settings))),
     )
 
@@ -119,13 +118,19 @@ def _modules(server: Server) -> Iterator[Kept]:
     if is_folder(server.python):
         own = folder / os.path.expanduser(server.python)  # noqa: PTH111 - that of Path raises for an unknown user
         if own.suffix == ".py":
-            yield from (Kept(str(one), why) for one in (own, own.parent, real_path(own).parent))
+            yield Kept(str(own), why)
+            yield from (Kept(str(one), why, modules=True) for one in (own.parent, real_path(own).parent))  # fmt: skip
             return
     else:
         own = folder / server.python.partition(".")[0]
-        yield from (Kept(str(one), why) for one in (folder, own.with_name(f"{own.name}.py")))
+        yield Kept(str(folder), why, modules=True)
+        yield Kept(str(own.with_name(f"{own.name}.py")), why)
     # Subfolders are searched for modules, so what is to be written to in one of them is code, too; elsewhere it is data.
     yield Kept(str(own), why, whole=True)
+
+
+def _order(one: Kept) -> tuple[str, str]:
+    return one.path, one.why
 
 
 def _texts(paths: Iterable[Path]) -> tuple[str, ...]:

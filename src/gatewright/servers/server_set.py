@@ -15,7 +15,7 @@ from gatewright.servers.server import Server
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.states import State
 from gatewright.servers.status import Status
-from gatewright.transport.isolation.rules import Isolation, Kept
+from gatewright.transport.isolation.rules import Isolation
 
 __all__ = ["ServerSet", "Staged", "reconnects"]
 
@@ -65,7 +65,7 @@ def _felt(spec: ServerSpec, name: str) -> object:
 def _felt_rules(rules: Isolation) -> Isolation:
     """Without what a child that runs cannot feel: what others may write decides at its start alone, and where it writes nothing, nothing
     has to be kept, and no file is hidden that is not there. The next start has all of it."""
-    kept = tuple(Kept(one.path, "", one.whole) for one in rules.kept)
+    kept = tuple(msgspec.structs.replace(one, why="") for one in rules.kept)
     rules = msgspec.structs.replace(rules, changed_by_others=(), kept=kept)
     if rules.write:
         return rules
