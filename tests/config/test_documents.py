@@ -1,6 +1,7 @@
 """TOML files with lines: every key found again, every unreadable file named."""
 
 import contextlib
+import errno
 import os
 import tomllib
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gatewright.config.documents import MAX_BYTES, has_long_key, parse, read
+from gatewright.config.documents import MAX_BYTES, has_long_key, is_there, parse, read
 from gatewright.config.problems import Origin, SettingsError
 
 FILE = Path("mgp.toml")
@@ -181,3 +182,25 @@ def test_a_dotted_key_has_at_most_a_hundred_parts(part: str, dot: str) -> None:
 def test_many_short_keys_are_no_long_one() -> None:
     assert not has_long_key("x = 'a.b'\n" * 200)
     assert not has_long_key("x = ['a', 'b', \"1.2.3.4\"]\n" * 200)
+
+
+def test_what_cannot_be_looked_at_is_no_file_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mgp.toml"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "nowhere").symlink_to("gone")
+    file.touch()
+    assert is_there(file)
+    assert not is_there(tmp_path / "folder")
+    assert is_there(tmp_path / "folder", plain=False)
+    for name in ("gone", "nowhere", "mgp.toml/x", "a\0b"):
+        assert not is_there(tmp_path / name)
+    (tmp_path / "circle").symlink_to("circle")
+    assert is_there(tmp_path / "circle")
+
+    def closed(*_: object, **__: object) -> os.stat_result:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "stat", closed)
+    assert is_there(file)

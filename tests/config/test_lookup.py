@@ -1,7 +1,9 @@
 """Which file counts: the order of MGP §15.2 as decision C-18 reads it."""
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import pytest
@@ -132,3 +134,28 @@ def test_the_state_variable_goes_over_the_file(files: Files) -> None:
     named = load(files["explicit"], environ=environ(files, GATEWRIGHT_STATE="/elsewhere"))
     assert written.storage.path == files["explicit"].parent / "state"
     assert named.storage.path == Path("/elsewhere")
+
+
+@pytest.mark.parametrize("closed", ["user", "project"])
+def test_a_file_that_cannot_be_looked_at_is_not_taken_for_one_that_is_not_there(
+    files: Files, closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that may write around it can close a folder on the way; another configuration would be in force then."""
+    real, folder = os.stat, files[closed].parent
+    here = folder if closed == "project" else files["explicit"].parent
+
+    def refuses(path: int | str | Path, *args: Any, **options: Any) -> os.stat_result:
+        if not isinstance(path, int) and folder in Path(path).parents:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *args, **options)
+
+    opens = os.open
+
+    def opening(path: str | Path, *args: Any, **options: Any) -> int:
+        refuses(path)
+        return opens(path, *args, **options)
+
+    monkeypatch.setattr(os, "stat", refuses)
+    monkeypatch.setattr(os, "open", opening)
+    with pytest.raises(SettingsError, match=rf"{files[closed]}.*Permission denied"):
+        load(environ=environ(files), cwd=here)

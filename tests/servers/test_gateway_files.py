@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import site
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -12,17 +10,18 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-import gatewright
 from gatewright.config import FileSource, Settings
 from gatewright.config.trust import trust_of
+from gatewright.servers import gateway_code, gateway_files
+from gatewright.servers.gateway_code import own_code
 from gatewright.servers.gateway_files import (
     changed_by_servers,
+    guarded_of,
     hidden_folders_of,
     hidden_of,
     kept_of,
-    own_code,
 )
-from gatewright.servers.settings_adapters import spec_of
+from gatewright.servers.settings_adapters import specs_of
 from tests.accepting import accept_file
 
 SERVER = '[[servers]]\nid = "{}"\ncommand = "x"\n'
@@ -84,31 +83,43 @@ def test_what_the_configuration_names_is_kept_and_keys_are_hidden(tmp_path: Path
     (tmp_path / "api.json").write_text("{}")
     (tmp_path / "mgp.toml").write_text(READING)
     settings, _, _ = loaded(tmp_path)
-    assert {Path(one).relative_to(tmp_path).as_posix() for one in kept_of(settings)} == {
+    assert {Path(one.path).relative_to(tmp_path).as_posix() for one in kept_of(settings)} == {
         *("rules.toml", "token", "api.json", "tools", "mine", "mine.py", "."),
     }
     assert str(tmp_path / "keys" / "secrets.key") in hidden_of(settings)
     assert changed_by_servers(settings) == (str(tmp_path / "data"),)
 
 
-def test_the_gateway_s_own_environment_is_no_server_s_to_change(tmp_path: Path) -> None:
-    """A project with the gateway in its `.venv` is the usual place to let a server write in."""
-    (tmp_path / "mgp.toml").write_text(SERVER.format("a") + 'isolation = "confined"\n')
-    settings, _, _ = loaded(tmp_path)
-    isolation = spec_of(settings, settings.servers[0]).isolation
-    assert isolation is not None
-    kept = [Path(one) for one in isolation.kept]
-    for code in (sys.prefix, sys.base_prefix, gatewright.__file__, msgspec.__file__):
-        assert any(Path(code).is_relative_to(one) for one in kept), code
-
-
-def test_where_users_put_modules_of_their_own_is_kept_there_or_not(
-    monkeypatch: pytest.MonkeyPatch,
+def test_all_that_is_guarded_is_found_once_for_all_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for on in (True, False):
-        monkeypatch.setattr(site, "ENABLE_USER_SITE", on)
-        monkeypatch.setattr(site, "getusersitepackages", lambda: "/home/me/site-packages")
-        assert ("/home/me/site-packages" in own_code()) is on
+    """It asks the file system, and calls wait meanwhile; without an isolated server it is not asked at all."""
+    said = "".join(f"{SERVER.format(one)}isolation = 'confined'\n" for one in "abc")
+    (tmp_path / "mgp.toml").write_text(said + SERVER.format("open"))
+    settings, _, _ = loaded(tmp_path)
+    asked: list[Settings] = []
+
+    def asks(settings: Settings) -> gateway_files.Guarded:
+        asked.append(settings)
+        return guarded_of(settings)
+
+    monkeypatch.setattr("gatewright.servers.settings_adapters.guarded_of", asks)
+    specs = specs_of(settings, settings.servers)
+    assert asked == [settings]
+    kept = [one.isolation.kept for one in specs if one.isolation is not None]
+    assert kept == [guarded_of(settings).kept] * 3
+    assert {*own_code()} <= {*kept[0]}
+    specs_of(settings, settings.servers[3:])
+    assert asked == [settings]
+
+
+def test_keys_of_connections_that_this_process_writes_down_are_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, _, _ = loaded(tmp_path)
+    assert "/keys/log" not in hidden_of(settings)
+    monkeypatch.setitem(gateway_code._ENVIRON, "SSLKEYLOGFILE", "/keys/log")
+    assert "/keys/log" in hidden_of(settings)
 
 
 def test_files_that_stand_for_values_of_any_table_are_kept(tmp_path: Path) -> None:
@@ -120,7 +131,7 @@ def test_files_that_stand_for_values_of_any_table_are_kept(tmp_path: Path) -> No
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "token").write_text("t")
     settings, _, _ = loaded(tmp_path)
-    found = {Path(one).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
+    found = {Path(one.path).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
     assert found == {"models/one", "logs/token"}
 
 
@@ -194,14 +205,17 @@ def test_what_modules_inside_the_gateway_are_imported_from_is_kept(tmp_path: Pat
         "./one/tools.py": {"one/tools.py", "one"},
         "./link/tools.py": {"link/tools.py", "link", "elsewhere"},
         "app.tools": {"app", "app.py", "."},
-        "./data": {"data", "data/own"},
+        "./data": {"data"},
     }.items():
         said = f'[[servers]]\nid = "in"\npython = "{python}"\n' + SERVER.format("out")
         said += 'isolation = "confined"\nsandbox.write = ["data/own", "notes"]\n'
         (tmp_path / "mgp.toml").write_text(said)
         settings, _, _ = loaded(tmp_path)
-        found = {Path(one).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
+        found = {Path(one.path).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
         assert found == kept, python
+        whole = {Path(one.path).name for one in kept_of(settings) if one.whole}
+        assert whole == {"app.tools": {"app"}, "./data": {"data"}}.get(python, set())
+        assert all("the server in, which runs inside" in one.why for one in kept_of(settings))
 
 
 def test_the_files_of_audit_sinks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,5 +231,19 @@ def test_the_files_of_audit_sinks_are_kept(tmp_path: Path, monkeypatch: pytest.M
     )
     (tmp_path / "mgp.toml").write_text(said)
     settings, _, _ = loaded(tmp_path)
-    found = {Path(one).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
+    found = {Path(one.path).relative_to(tmp_path).as_posix() for one in kept_of(settings)}
     assert found == {"logs/a.jsonl", "state/rows.db"}
+
+
+def test_a_place_to_write_to_that_would_be_a_module_of_the_gateway_is_kept_whole(
+    tmp_path: Path,
+) -> None:
+    for name in ("html", "data"):
+        (tmp_path / name).mkdir()
+    said = '[[servers]]\nid = "in"\npython = "./tools.py"\n' + SERVER.format("out")
+    said += 'isolation = "confined"\nsandbox.write = ["html", "data"]\n'
+    (tmp_path / "mgp.toml").write_text(said)
+    settings, _, _ = loaded(tmp_path)
+    kept = {one.path: one for one in guarded_of(settings).kept}
+    assert kept[str(tmp_path / "html")].whole
+    assert str(tmp_path / "data") not in kept

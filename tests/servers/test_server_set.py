@@ -15,7 +15,7 @@ from gatewright.servers.server_set import reconnects
 from gatewright.servers.settings_adapters import spec_of
 from gatewright.servers.spec import CatalogueLimits, Restart, ServerSpec
 from gatewright.transport.base import Limits
-from gatewright.transport.isolation.rules import Isolation
+from gatewright.transport.isolation.rules import Isolation, Kept
 from tests.servers.rig import python, running
 
 SPEC = ServerSpec(id="s", command="c")
@@ -84,7 +84,13 @@ def test_another_time_limit_of_calls_needs_no_other_connection(tmp_path: Path, k
     assert reconnects(specs[0], specs[1]) == ()
 
 
-ISOLATED = Isolation(server="s", level="confined", state="/s", hidden=("/h/mgp.toml",))
+ISOLATED = Isolation(
+    server="s",
+    level="confined",
+    state="/s",
+    hidden=("/h/mgp.toml",),
+    kept=(Kept("/x/code", "of a"),),
+)
 WRITING = msgspec.structs.replace(ISOLATED, write=("/w",))
 
 
@@ -93,16 +99,18 @@ WRITING = msgspec.structs.replace(ISOLATED, write=("/w",))
     ("name", "value", "writing"),
     [
         ("changed_by_others", ("/w",), False),
-        ("kept", ("/x/token",), True),
+        ("kept", (Kept("/x/code", "of b"),), False),
+        ("kept", (Kept("/x/code", "of a", whole=True),), True),
+        ("kept", (Kept("/x/token"),), True),
         ("hidden", ("/h/mgp.toml", "/above/mgp.toml"), True),
-        ("kept", ("/s/isolated/s/token",), None),
+        ("kept", (Kept("/s/isolated/s/token"),), None),
         ("hidden", ("/h/mgp.toml", "/s/isolated/s/mgp.toml"), None),
         ("hidden", ("/h/mgp.toml", __file__), None),
         ("read", ("/r",), None),
     ],
 )
 def test_an_isolated_server_is_started_anew_only_for_rules_that_it_would_feel(
-    rules: Isolation, name: str, value: tuple[str, ...], writing: bool | None
+    rules: Isolation, name: str, value: tuple[object, ...], writing: bool | None
 ) -> None:
     """One more `${file:…}` of another server ended all of them. `writing` says whether only one with `write` feels it."""
     found = reconnects(

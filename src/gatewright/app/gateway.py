@@ -84,7 +84,7 @@ from gatewright.servers.settings_adapters import (
     info_of,
     json_limits,
     profiles_of,
-    spec_of,
+    specs_of,
     supervisor_of,
     terms_of,
 )
@@ -317,7 +317,7 @@ class Gateway:
         hold_secrets(settings)
         whole, can = extended(self.features, settings), extensions_of(self.features)
         table = await asyncio.to_thread(self._judges.table, whole)  # the last wait before `stage`
-        specs = [word_of(spec_of(whole, one, can), self._stopped) for one in whole.servers]
+        specs = [word_of(one, self._stopped) for one in specs_of(whole, whole.servers, can)]
         patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
         try:
             staged = await self.supervisor.stage(

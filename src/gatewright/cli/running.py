@@ -17,7 +17,7 @@ from gatewright.cli.errors import CliError, Exit
 from gatewright.command_text import to_type
 from gatewright.config import Settings, SettingsError, load, state_directory
 from gatewright.config.build import build
-from gatewright.config.documents import read
+from gatewright.config.documents import is_there, read
 from gatewright.config.lookup import groups, user_file
 from gatewright.config.trust import NotAccepted, place_of, trust_of
 from gatewright.hosts.local_agents import credential
@@ -74,7 +74,7 @@ class Running(msgspec.Struct, frozen=True):
     def files(self) -> list[Path]:
         """The files that it reads, where they are there."""
         named = [[Path(one) for one in group] for group in self.follows or ()]
-        counted = [next((one for one in group if one.is_file()), None) for group in named]
+        counted = [next((one for one in group if is_there(one)), None) for group in named]
         return [one for one in counted if one is not None]
 
 

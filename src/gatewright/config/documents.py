@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -16,7 +17,7 @@ from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.toml_positions import KeyPath, statements
 from gatewright.patterns import Pattern
 
-__all__ = ["LONG_KEY", "MAX_BYTES", "Document", "has_long_key", "parse", "read"]
+__all__ = ["LONG_KEY", "MAX_BYTES", "Document", "has_long_key", "is_there", "parse", "read"]
 
 MAX_BYTES = 1024 * 1024
 """A configuration written by hand is never longer."""
@@ -47,6 +48,18 @@ class Document(msgspec.Struct, frozen=True):
             if line is not None:
                 return Origin(self.path, line)
         return Origin(self.path)
+
+
+def is_there(path: Path, *, plain: bool = True) -> bool:
+    """Whether there is such a file; with `plain`, a regular one. What cannot be looked at counts, and `read` says why it cannot: a
+    folder on the way that somebody closed would else put another configuration in force."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as problem:
+        return problem.errno not in (errno.ENOENT, errno.ENOTDIR)
+    except ValueError:  # a NUL
+        return False
+    return stat.S_ISREG(mode) or not plain
 
 
 def read(path: Path) -> Document:

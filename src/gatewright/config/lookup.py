@@ -18,7 +18,7 @@ import platformdirs
 
 from gatewright.config.api import is_url
 from gatewright.config.build import build, with_form
-from gatewright.config.documents import MAX_BYTES, Document, parse, read
+from gatewright.config.documents import MAX_BYTES, Document, is_there, parse, read
 from gatewright.config.gh_aw_form import is_form, read_form
 from gatewright.config.model import Server, Settings
 from gatewright.config.own_places import own_places, user_files
@@ -189,7 +189,7 @@ def find(
         return [config]
     if named := variables.get("MGP_CONFIG_PATH"):
         path = Path(named)
-        if not path.exists():
+        if not is_there(path, plain=False):
             problem = Problem(
                 Origin(path), "MGP_CONFIG_PATH", "there is no such file", "correct or unset it"
             )
@@ -201,7 +201,7 @@ def find(
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
     """The user's own file, which counts in every folder; None where there is none."""
-    return next((path for path in user_files(environ) if path.is_file()), None)
+    return next((path for path in user_files(environ) if is_there(path)), None)
 
 
 def candidates(
@@ -247,7 +247,7 @@ def _wrong(what: str, instead: str) -> SettingsError:
 
 def _project(start: Path) -> Iterator[Path]:
     for path, foreign in _project_places(start):
-        if path.is_file():
+        if is_there(path):
             if foreign:
                 _check_owner(path)
             yield path
@@ -258,7 +258,9 @@ def _project_places(start: Path) -> Iterator[tuple[Path, bool]]:
     here = start.absolute()
     above = [here, *here.parents]
     # Without a repository no folder above is looked at: it may be anybody's (`/tmp`).
-    root = next((n for n, directory in enumerate(above) if (directory / ".git").exists()), 0)
+    root = next(
+        (n for n, directory in enumerate(above) if is_there(directory / ".git", plain=False)), 0
+    )
     for directory in above[: root + 1]:
         for name in PROJECT_NAMES:
             yield directory / name, directory != here
@@ -267,7 +269,12 @@ def _project_places(start: Path) -> Iterator[tuple[Path, bool]]:
 def _check_owner(path: Path) -> None:
     """A file above the working directory must be ours: it names programs that will be started."""
     getuid = getattr(os, "getuid", None)
-    if getuid is not None and path.stat().st_uid not in {0, getuid()}:
+    try:
+        owner = path.stat().st_uid
+    except OSError as why:  # whose it is has to be known before it is read
+        what = f"cannot be read: {why.strerror}"
+        raise SettingsError([Problem(Origin(path), "", what, "check the path")]) from None
+    if getuid is not None and owner not in {0, getuid()}:
         problem = Problem(
             Origin(path), "", "the file belongs to somebody else", f"pass --config {path} to use it"
         )

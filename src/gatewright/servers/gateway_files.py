@@ -1,4 +1,4 @@
-"""Files and folders of the gateway itself that sandboxed servers must not see (`hidden_of`), or not change (`kept_of`, `own_code`).
+"""Files and folders of the gateway itself that sandboxed servers must not see, or not change: `guarded_of` has all of it.
 
 Configuration, acceptance, state and keys are nobody's to see, there or not: who makes a file that counts configures the gateway. What
 is read on their word (rules, documents, values, modules that run inside the gateway) may be shown to a server, and is not its to change.
@@ -7,23 +7,46 @@ is read on their word (rules, documents, values, modules that run inside the gat
 from __future__ import annotations
 
 import os
-import site
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import msgspec
 
 from gatewright.config import Settings
 from gatewright.config.api import is_url
 from gatewright.config.lookup import STDIN
+from gatewright.config.model import Server
 from gatewright.config.source import named_files, value_files
 from gatewright.config.substitute import Undefined
 from gatewright.sdk.discovery import is_folder
-from gatewright.transport.isolation.rules import real_path
+from gatewright.servers.gateway_code import own_code, own_secrets, shadowing
+from gatewright.transport.isolation.rules import Kept, real_path
 
-__all__ = ["changed_by_servers", "hidden_folders_of", "hidden_of", "kept_of", "own_code"]
+__all__ = [
+    "Guarded",
+    "changed_by_servers",
+    "guarded_of",
+    "hidden_folders_of",
+    "hidden_of",
+    "kept_of",
+]
 
-_PATH = tuple(one for one in sys.path if one and os.path.isdir(one))  # noqa: PTH112 - texts are compared
-"""Where modules are found as the gateway starts. Later servers that run inside it add folders, which are kept for themselves."""
+
+class Guarded(msgspec.Struct, frozen=True):
+    """The same for all isolated servers of a configuration; as in `Isolation`."""
+
+    hidden: tuple[str, ...]
+    hidden_folders: tuple[str, ...]
+    kept: tuple[Kept, ...]
+    changed_by_others: tuple[str, ...]
+
+
+def guarded_of(settings: Settings) -> Guarded:
+    """All of it. It asks the file system, so once for a configuration will do."""
+    # What holds other things is kept first.
+    kept, changed = (*own_code(), *kept_of(settings)), changed_by_servers(settings)
+    kept += tuple(sorted({*shadowing(kept, changed)}, key=_order))
+    return Guarded(hidden_of(settings), hidden_folders_of(settings), kept, changed)
 
 
 def hidden_of(settings: Settings) -> tuple[str, ...]:
@@ -33,7 +56,7 @@ def hidden_of(settings: Settings) -> tuple[str, ...]:
         found.append(settings.secrets.key_file)
     if settings.protocol is not None and (key := settings.protocol.transport.tls.key_file):
         found.append(Path(key))
-    return _texts(found)
+    return _texts((*found, *own_secrets()))
 
 
 def hidden_folders_of(settings: Settings) -> tuple[str, ...]:
@@ -41,19 +64,13 @@ def hidden_folders_of(settings: Settings) -> tuple[str, ...]:
     return _texts((settings.storage.path, *settings.own.folders))
 
 
-def kept_of(settings: Settings) -> tuple[str, ...]:
+def kept_of(settings: Settings) -> tuple[Kept, ...]:
     """What the gateway reads, or runs, because its configuration says so; absolute."""
-    return _texts(_kept(settings))
-
-
-def own_code() -> tuple[str, ...]:
-    """What the gateway itself runs from: its environment, that of its interpreter, its modules, and wherever else it looks for modules. Who
-    changes these is the gateway from its next start on. Absolute."""
-    own = [sys.prefix, sys.base_prefix, str(Path(__file__).parents[1]), *_PATH]
-    if site.ENABLE_USER_SITE:  # looked at where it is there, at the next start
-        own.append(site.getusersitepackages())
-    found = [Path(one).absolute() for one in dict.fromkeys(own)]
-    return _texts(one for one in found if not any(above in one.parents for above in found))
+    modules = (one for server in settings.servers if server.transport == "python" for one in _modules(server))  # fmt: skip
+    return (
+        *sorted({*modules}, key=_order),
+        *map(Kept, _texts(_kept(settings))),
+    )
 
 
 def changed_by_servers(settings: Settings) -> tuple[str, ...]:
@@ -71,8 +88,6 @@ def _kept(settings: Settings) -> Iterator[Path]:
     for server in settings.servers:
         if server.openapi and not is_url(server.openapi):
             yield Path(server.openapi)
-        if server.transport == "python":
-            yield from _modules(settings, Path(server.cwd or "."), server.python)
     yield from _records(settings)
     if model := settings.discovery.embedder.path:
         from gatewright.config.setting_sources import folder_of  # noqa: PLC0415 - few have a model
@@ -95,21 +110,27 @@ def _records(settings: Settings) -> Iterator[Path]:
         yield settings.storage.path / os.path.expanduser(said)  # noqa: PTH111 - that of Path raises for an unknown user
 
 
-def _modules(settings: Settings, folder: Path, python: str) -> Iterator[Path]:
+def _modules(server: Server) -> Iterator[Kept]:
     """What a server imports that runs inside the gateway: its modules, and the folder that it puts on the path of modules. Compiled
     modules and what its modules import lie there as well."""
-    if is_folder(python):
-        own = folder / os.path.expanduser(python)  # noqa: PTH111 - that of Path raises for an unknown user
+    why = f"what the server {server.id}, which runs inside the gateway, is imported from"
+    folder = Path(server.cwd or ".").absolute()
+    if is_folder(server.python):
+        own = folder / os.path.expanduser(server.python)  # noqa: PTH111 - that of Path raises for an unknown user
         if own.suffix == ".py":
-            yield from (own, own.parent, real_path(own).parent)
+            yield Kept(str(own), why)
+            yield from (Kept(str(one), why, modules=True) for one in (own.parent, real_path(own).parent))  # fmt: skip
             return
     else:
-        own = folder / python.partition(".")[0]
-        yield from (folder, own.with_name(f"{own.name}.py"))
-    yield own
+        own = folder / server.python.partition(".")[0]
+        yield Kept(str(folder), why, modules=True)
+        yield Kept(str(own.with_name(f"{own.name}.py")), why)
     # Subfolders are searched for modules, so what is to be written to in one of them is code, too; elsewhere it is data.
-    real = real_path(own)
-    yield from (Path(one) for one in changed_by_servers(settings) if real_path(one).is_relative_to(real))  # fmt: skip
+    yield Kept(str(own), why, whole=True)
+
+
+def _order(one: Kept) -> tuple[str, str]:
+    return one.path, one.why
 
 
 def _texts(paths: Iterable[Path]) -> tuple[str, ...]:

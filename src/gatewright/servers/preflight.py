@@ -22,7 +22,7 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.server import Server
 from gatewright.servers.server_callbacks import Told
 from gatewright.servers.server_catalogue import ServerCatalogue, build_listing
-from gatewright.servers.settings_adapters import authorizers_of, spec_of
+from gatewright.servers.settings_adapters import authorizers_of, specs_of
 from gatewright.servers.spec import Restart, ServerSpec
 
 __all__ = ["AT_ONCE", "Found", "preflight"]
@@ -61,7 +61,7 @@ async def preflight(
 ) -> list[Found]:
     """Try each, in the order given. `done` hears of each as it is known; `connect_s` is the longest
     wait for a hello, where it is not what the configuration says."""
-    specs = [spec_of(settings, one) for one in servers]
+    specs = specs_of(settings, servers)
     authorizers = authorizers_of(settings, specs)
     info = {"name": settings.gateway.name, "version": __version__}
     slots = asyncio.Semaphore(AT_ONCE)

@@ -65,13 +65,14 @@ def _felt(spec: ServerSpec, name: str) -> object:
 def _felt_rules(rules: Isolation) -> Isolation:
     """Without what a child that runs cannot feel: what others may write decides at its start alone, and where it writes nothing, nothing
     has to be kept, and no file is hidden that is not there. The next start has all of it."""
-    rules = msgspec.structs.replace(rules, changed_by_others=())
+    kept = tuple(msgspec.structs.replace(one, why="") for one in rules.kept)
+    rules = msgspec.structs.replace(rules, changed_by_others=(), kept=kept)
     if rules.write:
         return rules
     home = f"{rules.state}/isolated/"
     return msgspec.structs.replace(
         rules,
-        kept=tuple(one for one in rules.kept if one.startswith(home)),
+        kept=tuple(one for one in rules.kept if one.path.startswith(home)),
         hidden=tuple(one for one in rules.hidden if one.startswith(home) or os.path.lexists(one)),
     )
 

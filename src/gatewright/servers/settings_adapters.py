@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -22,13 +23,7 @@ from gatewright.mcp.wire.json_bounds import Limits as JsonLimits
 from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import authorizer_for
 from gatewright.servers.catalogue import Sight
-from gatewright.servers.gateway_files import (
-    changed_by_servers,
-    hidden_folders_of,
-    hidden_of,
-    kept_of,
-    own_code,
-)
+from gatewright.servers.gateway_files import Guarded, guarded_of
 from gatewright.servers.login_store import Logins
 from gatewright.servers.mgp_extensions import EXTENSIONS
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
@@ -48,6 +43,7 @@ __all__ = [
     "json_limits",
     "profiles_of",
     "spec_of",
+    "specs_of",
     "supervisor_of",
     "terms_of",
 ]
@@ -70,7 +66,7 @@ def supervisor_of(
     stopped: Container[str] = (),
 ) -> Supervisor:
     """The servers of a configuration, none of which is started yet, and those `stopped` are not; the rest as for `Supervisor`."""
-    found = (spec_of(settings, server, side.extensions) for server in settings.servers)
+    found = specs_of(settings, settings.servers, side.extensions)
     specs = [word_of(spec, stopped) for spec in found]
     return Supervisor(
         specs,
@@ -96,10 +92,27 @@ def terms_of(settings: Settings, authenticate: Authenticate, protected: Protecte
     )
 
 
+def specs_of(
+    settings: Settings, servers: Iterable[said.Server], extensions: Sequence[str] = EXTENSIONS
+) -> list[ServerSpec]:
+    """Servers as `spec_of` has each."""
+    guarded = cache(partial(guarded_of, settings))
+    return [_spec_of(settings, one, extensions, guarded) for one in servers]
+
+
 def spec_of(
     settings: Settings, server: said.Server, extensions: Sequence[str] = EXTENSIONS
 ) -> ServerSpec:
     """One server as the upstream half wants to know it; `extensions` are those of MGP that the gateway has."""
+    return specs_of(settings, [server], extensions)[0]
+
+
+def _spec_of(
+    settings: Settings,
+    server: said.Server,
+    extensions: Sequence[str],
+    guarded: Callable[[], Guarded],
+) -> ServerSpec:
     limits, restart, mgp = settings.limits, server.restart, server.mgp
     call_s = limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s
     return ServerSpec(
@@ -109,7 +122,7 @@ def spec_of(
         args=server.args,
         env=server.env,
         cwd=str(server.cwd) if server.cwd is not None else None,
-        isolation=_isolation_of(settings, server),
+        isolation=_isolation_of(settings, server, guarded),
         url=server.url,
         python=server.python,
         trust_gateway=server.trust_gateway,
@@ -158,21 +171,24 @@ def spec_of(
     )
 
 
-def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
+def _isolation_of(
+    settings: Settings, server: said.Server, guarded: Callable[[], Guarded]
+) -> Isolation | None:
     """What a child is kept to. The configuration and the state of the gateway are nobody's to see, whatever is shown."""
     wanted = server.confinement
     if wanted.level == "none":
         return None
+    common = guarded()
     return Isolation(
         server=server.id,
         level=wanted.level,
         read=tuple(map(str, wanted.read)),
         write=tuple(map(str, wanted.write)),
         scripts=_scripts_of_agents(settings) if server.private else None,
-        hidden=hidden_of(settings),
-        hidden_folders=hidden_folders_of(settings),
-        kept=(*kept_of(settings), *own_code()),
-        changed_by_others=changed_by_servers(settings),
+        hidden=common.hidden,
+        hidden_folders=common.hidden_folders,
+        kept=common.kept,
+        changed_by_others=common.changed_by_others,
         state=str(settings.storage.path),
         network=wanted.network,
         memory_bytes=wanted.memory_bytes,

@@ -20,6 +20,7 @@ from typing import Any
 from gatewright.config import load
 from gatewright.config.lookup import candidates
 from gatewright.config.trust import trust_of
+from gatewright.servers import gateway_code
 from gatewright.servers.settings_adapters import spec_of
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport.isolation.rules import CannotIsolate
@@ -116,6 +117,7 @@ class Layout:
         if self._pick.random() < 0.3:
             self.environ["XDG_STATE_HOME"] = str(self._place("xdg", "perhaps"))
         self._user_file()
+        self._code()
         self._write()
         self._read()
         self._config()
@@ -149,6 +151,14 @@ class Layout:
             folder.parent.mkdir()
         if kind in {"there", "link"}:
             (folder / "servers.toml").write_text("[limits]\ndepth = 9\n")
+
+    def _code(self) -> None:
+        """Folders of the gateway's own modules, of which one is above everything, and one perhaps missing."""
+        self.code = [self._place("code", "made"), self._place("more", "perhaps")]
+        (self.code[0] / "own.py").write_text("fixed")
+        self.kept.append(self.code[0] / "own.py")
+        if self._pick.random() < 0.5:
+            self.code.append(self.top)
 
     def _write(self) -> None:
         """The places: what holds everything, and perhaps some of what is in it."""
@@ -209,6 +219,7 @@ class Layout:
         found = candidates(self.config, environ=self.environ, cwd=self.project)
         found += [self.home / ".config" / "mgp" / "servers.toml", trust_of(self.environ).file]
         found += [self.state / "gateway.json", self.state / "keys" / "one"]
+        found += [one / "new.pth" for one in self.code[:2]]
         return [*dict.fromkeys([*found, *self.kept])]
 
     def content(self) -> dict[str, bytes | None]:
@@ -219,6 +230,7 @@ class Layout:
 def spec_in(layout: Layout) -> ServerSpec:
     """The server as its configuration says."""
     os.environ["HOME"] = str(layout.home)
+    gateway_code._PATH = tuple(map(str, layout.code))
     settings = load(layout.config, environ=layout.environ, cwd=layout.project)
     return spec_of(settings, settings.servers[0])
 

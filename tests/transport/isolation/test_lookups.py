@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.transport.isolation.lookups import Step, steps, symlink_below
+from gatewright.transport.isolation.lookups import Step, steps, symlink_below, symlinks_to
 from gatewright.transport.isolation.rules import CannotIsolate
 
 
@@ -51,3 +51,14 @@ def test_the_link_is_told_that_lies_in_one_of_the_folders(tmp_path: Path) -> Non
     assert symlink_below(path, [tmp_path / "mine"]) == tmp_path / "mine" / "deep" / "link"
     assert symlink_below(path, [tmp_path / "other"]) is None
     assert symlink_below(tmp_path / "mine" / "deep", [tmp_path]) is None
+    fixed = {tmp_path / "mine" / "deep" / "link"}
+    assert symlink_below(path, [tmp_path / "mine"], fixed) is None
+    assert [*symlinks_to(path)] == [tmp_path / "first", tmp_path / "mine" / "deep" / "link"]
+
+
+def test_a_path_that_ends_with_the_folder_above_means_that_folder(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "up").symlink_to("a/b/..")
+    for path in (tmp_path / "up", tmp_path / "a" / "b" / ".."):
+        assert [one for one in steps(path) if one.last][-1] == Step(tmp_path, "a", "folder", True)
+    assert [one for one in steps(Path("/usr/..")) if one.last] == []

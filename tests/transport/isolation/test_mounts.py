@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gatewright.transport.isolation.mounts import HOME, mounts
-from gatewright.transport.isolation.rules import CannotIsolate, Isolation
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation, Kept
 
 
 def options(tmp_path: Path, *args: str, program: str = "/usr/bin/env", **rules: Any) -> list[str]:
@@ -239,3 +241,90 @@ def test_a_circle_of_links_that_another_server_made_keeps_only_whom_it_concerns_
     assert place in bound(found, "--bind")
     with pytest.raises(CannotIsolate):
         options(tmp_path, level="confined", write=(others[1],), changed_by_others=others)
+
+
+def environment(tmp_path: Path) -> tuple[str, Path]:
+    """The `python` of an environment of uv, and the folder of its interpreters: a link for each minor version leads on."""
+    uv = tmp_path / "uv" / "python"
+    program(uv / "cpython-3.12.8" / "bin" / "python3.12", "ELF")
+    (uv / "cpython-3.12.8" / "lib" / "python3.12").mkdir(parents=True)
+    (uv / "cpython-3.12").symlink_to("cpython-3.12.8")
+    venv = tmp_path / "proj" / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").touch()
+    (venv / "bin" / "python").symlink_to(uv / "cpython-3.12" / "bin" / "python3.12")
+    return str(venv / "bin" / "python"), uv
+
+
+def test_a_program_that_another_server_could_lead_elsewhere_is_refused_with_whose_write_it_is(
+    tmp_path: Path,
+) -> None:
+    python, uv = environment(tmp_path)
+    given: dict[str, Any] = {"program": python, "level": "confined"}
+    assert f"{uv}/cpython-3.12/bin" in options(tmp_path, **given)
+    given["changed_by_others"] = (str(uv.parent),)
+    said = (
+        rf"{python} leads to .* by {uv}/cpython-3.12, which another .* `write` names {uv.parent};"
+    )
+    with pytest.raises(CannotIsolate, match=said):
+        options(tmp_path, **given)
+    real = f"{uv}/cpython-3.12.8/bin/python3.12"
+    assert f"{uv}/cpython-3.12.8/bin" in options(tmp_path, **{**given, "program": real})
+
+
+def test_a_link_on_the_way_to_what_is_kept_leads_where_it_leads(tmp_path: Path) -> None:
+    """It is the same in the sandbox of each server: the gateway's own interpreter is such a one."""
+    python, uv = environment(tmp_path)
+    given: dict[str, Any] = {"program": python, "changed_by_others": (str(uv.parent),)}
+    kept = (Kept(f"{uv}/cpython-3.12/bin/python3.12"),)
+    assert f"{uv}/cpython-3.12/bin" in options(tmp_path, kept=kept, **given)
+
+
+def test_an_interpreter_that_is_not_shown_is_named(tmp_path: Path) -> None:
+    """prlimit said that there is no such program."""
+    python, uv = environment(tmp_path)
+    work = tmp_path / "proj"
+    isolation = Isolation(server="a", level="confined", state=str(tmp_path / "state"), write=(str(work),))  # fmt: skip
+    path = f"{work}/.venv/bin:/usr/bin"
+    lacks = f"{python} needs {uv}/cpython-3.12/bin/python3.12, which it is not shown; name {uv}/cpython-3.12 in `read` if it is you who wrote that .*, or write the full path"  # fmt: skip
+    with pytest.raises(CannotIsolate, match=lacks):
+        mounts(isolation, python, (), path, str(tmp_path / "here"), searched=True)
+    found = mounts(isolation, python, (), path, str(tmp_path / "here"))
+    assert f"{uv}/cpython-3.12" in found
+    script = program(tmp_path / "tool", f"#!{tmp_path}/gone\n")
+    with pytest.raises(CannotIsolate, match=r"gone, which is not there$"):
+        options(tmp_path, program=script)
+
+
+def test_what_can_only_be_read_in_a_place_to_write_to_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A project that is installed editable into the gateway's environment was read-only without a word."""
+    (tmp_path / "work" / "src").mkdir(parents=True)
+    caplog.set_level("INFO")
+    kept = (Kept(f"{tmp_path}/work/src", "where modules are"),)
+    options(tmp_path, level="confined", write=(f"{tmp_path}/work",), kept=kept)
+    said = f"server a can read {tmp_path}/work/src, and not change it: it is where modules are"
+    assert [one.getMessage() for one in caplog.records] == [said]
+
+
+def test_the_whole_of_a_machine_is_not_shown_through_a_link_either(tmp_path: Path) -> None:
+    (tmp_path / "all").symlink_to("/")
+    with pytest.raises(CannotIsolate, match="more than"):
+        options(tmp_path, read=(f"{tmp_path}/all",))
+
+
+def test_a_folder_that_somebody_closed_keeps_the_server_down_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another server that may write there runs as the same user, and can close it."""
+    place, real = tmp_path / "data", os.stat
+
+    def refuses(path: int | str | Path, *args: Any, **more: Any) -> os.stat_result:
+        if path == place:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *args, **more)
+
+    monkeypatch.setattr(os, "stat", refuses)
+    with pytest.raises(CannotIsolate, match=r"cannot be looked at: .*Permission denied: '.*data'"):
+        options(tmp_path, read=(str(place),))

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.transport.isolation.programs import program_places, script_place
+from gatewright.transport.isolation.programs import (
+    beginning,
+    environment_of,
+    first_words,
+    folder_of,
+    named_by_env,
+    program_places,
+    script_place,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -157,3 +165,59 @@ def test_a_script_is_not_shown_where_the_child_may_say_what_it_is(tmp_path: Path
     assert script_place(["scope/server"], str(work), [str(work)]) is None
     assert script_place(["server"], str(me)) == str(me / "server")
     assert script_place(["server"], str(me), [str(me)]) is None
+
+
+@pytest.mark.parametrize("said", ["real", "linked"])
+def test_a_home_is_a_home_whichever_way_it_is_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """`/home` leads to `/var/home` on many systems; the whole home was shown there, keys and all."""
+    real, linked = tmp_path / "var" / "home" / "ann", tmp_path / "home" / "ann"
+    real.mkdir(parents=True)
+    (tmp_path / "home").symlink_to("var/home")
+    (real / ".local" / "lib" / "python3.11").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str({"real": real, "linked": linked}[said]))
+    for name in ("server.py", ".local/bin/srv"):
+        program(real / name)
+        for home in (real, linked):
+            found = places(str(home / name))
+            wide = {real, linked, real.parent, linked.parent, real / ".local", linked / ".local"}
+            assert found.isdisjoint(map(str, wide)), found
+            assert any(one.startswith(str(home)) for one in found)
+    for home in (real, linked):
+        assert script_place(["server.py"], str(home)) == str(home / "server.py")
+        program(real.parent / "above.py")
+        assert script_place(["above.py"], str(home.parent)) == str(home.parent / "above.py")
+
+
+def test_what_somebody_else_leads_to_is_neither_shown_nor_followed(tmp_path: Path) -> None:
+    interpreter = program(tmp_path / "other" / "run")
+    script = program(tmp_path / "mine" / "server", f"#!{interpreter}\n")
+    assert {*program_places(script, "", is_led=lambda one: one.name == "other")} == {
+        str(tmp_path / "mine")
+    }
+
+
+def test_a_first_line_says_what_env_starts(tmp_path: Path) -> None:
+    for line, words, named in (
+        ("#!/usr/bin/env -S A=b node --x", ["/usr/bin/env", "-S", "A=b", "node", "--x"], "node"),
+        ("#!/bin/sh -e", ["/bin/sh", "-e"], ""),
+        ("#!/usr/bin/env", ["/usr/bin/env"], ""),
+    ):
+        script = program(tmp_path / "tool", f"{line}\nrest")
+        assert first_words(script) == words
+        assert named_by_env(words) == named
+        assert beginning(script).startswith(line.encode())
+    assert first_words(program(tmp_path / "tool", "ELF")) == []
+
+
+def test_the_environment_of_a_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    assert environment_of(tmp_path / "venv" / "bin") is None
+    (tmp_path / "venv" / "pyvenv.cfg").touch()
+    assert environment_of(tmp_path / "venv" / "bin") == tmp_path / "venv"
+
+
+def test_a_program_is_shown_with_its_folder_unless_that_is_a_home(tmp_path: Path) -> None:
+    assert folder_of(f"{tmp_path}/tools/run") == tmp_path / "tools"
+    assert folder_of(f"{tmp_path}/me/run") == tmp_path / "me" / "run"

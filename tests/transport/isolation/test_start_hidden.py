@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from gatewright.config import load
+from gatewright.servers import gateway_code
 from gatewright.servers.settings_adapters import spec_of
-from gatewright.transport.isolation.rules import Isolation, Level
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation, Level
 from gatewright.transport.process import spawn
 from tests.accepting import accept_file
 from tests.transport.collecting import Collector, within
@@ -112,7 +113,8 @@ async def test_a_server_that_writes_its_own_program_is_shown_no_more_by_that(
     server.symlink_to(outside / "tool")
     (outside / "tool").write_text(f"#!/bin/sh\ncat {outside}/canary\n")
     (outside / "tool").chmod(0o755)
-    assert await _said(server, isolation) == b""  # it is led nowhere, so there is no program
+    with pytest.raises(CannotIsolate, match=r"needs .*outside/tool, which it is not shown; .* if it is you who wrote that"):  # fmt: skip
+        await _said(server, isolation)
 
 
 @pytest.mark.sandbox
@@ -187,6 +189,54 @@ async def test_a_server_cannot_change_what_runs_inside_the_gateway(
     await collector.until(lambda: bool(collector.messages or collector.ends))
     await within(child.stop(5))
     assert collector.messages == [b"['own/x.py']"], collector.lines
+
+
+PLANTING = """
+import os, sys
+could = []
+for folder, name in (("", "lib/python3.11/site-packages/own.pth"), ("", "lib/new.so"), ("", "pyvenv.cfg"), ("../plugins", "sitecustomize.py"),
+                     ("..", "vendor.zip"), ("../data", "free")):
+    path = os.path.join(sys.argv[1], folder, name)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write("forged")
+        could.append(name)
+    except OSError:
+        pass
+print(could, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.sandbox
+async def test_a_server_cannot_change_what_the_gateway_runs_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gateway's environment is in the project that the server may write to, below a folder of modules, with more of these in it."""
+    project = tmp_path / "proj"
+    (project / ".venv" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+    (project / "data").mkdir()
+    (project / "vendor.zip").touch()
+    monkeypatch.setattr(sys, "prefix", str(project / ".venv"))
+    searched = (tmp_path, project / "plugins", project / "vendor.zip")
+    monkeypatch.setattr(gateway_code, "_PATH", tuple(map(str, searched)))
+    (tmp_path / "mgp.toml").write_text(
+        f'[[servers]]\nid = "a"\ncommand = "{sys.executable}"\nisolation = "confined"\nsandbox.write = ["proj"]\n'
+    )
+    settings = load(tmp_path / "mgp.toml", environ={"GATEWRIGHT_STATE": str(tmp_path / "state")})
+    collector = Collector()
+    child = await spawn(
+        sys.executable,
+        ["-I", "-S", "-c", PLANTING, str(project / ".venv")],
+        cwd=str(tmp_path),
+        receiver=collector,
+        stderr=collector.line,
+        isolation=spec_of(settings, settings.servers[0]).isolation,
+    )
+    await collector.until(lambda: bool(collector.messages or collector.ends))
+    await within(child.stop(5))
+    assert collector.messages == [b"['free']"], collector.lines
 
 
 async def _said(program: Path, isolation: Isolation) -> bytes:

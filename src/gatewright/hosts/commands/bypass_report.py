@@ -20,6 +20,7 @@ from gatewright.cli.output import one_line
 from gatewright.cli.running import read_running
 from gatewright.command_text import line_to_type, to_type
 from gatewright.config import Settings, is_loopback
+from gatewright.config.documents import is_there
 from gatewright.hosts.commands.host_files import places, records
 from gatewright.hosts.commands.import_sources import places_of
 from gatewright.hosts.entry_splices import Step
@@ -140,7 +141,7 @@ def _project_files(host: Host, here: Path) -> list[Path]:
     """The project's file of a host for this folder and those above it, up to the root of its repository."""
     above = [here, *here.parents] if host.project else []
     # Without a repository only this folder: nobody knows whose the folders above it are.
-    root = next((n for n, one in enumerate(above) if (one / ".git").exists()), 0)
+    root = next((n for n, one in enumerate(above) if is_there(one / ".git", plain=False)), 0)
     user = set(places_of(host))
     return [file for one in above[: root + 1] if (file := one / host.project) not in user]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from gatewright.transport.isolation.lookups import Step, steps
-from gatewright.transport.isolation.rules import CannotIsolate
+from gatewright.transport.isolation.rules import CannotIsolate, Kept
 
 __all__ = ["Coverings", "Shown"]
 
@@ -57,6 +57,8 @@ class Coverings:
         self._views: dict[str, _View] = {}
         self._covered: dict[str, None] = {}
         self._kept: dict[str, Path] = {}
+        self.fixed: dict[str, Kept] = {}
+        """Each name in what the child may write to, of what it nevertheless can only read."""
 
     def hide(self, path: Path, *, folder: bool = False) -> None:
         """A file or a folder, there or not, of which the child sees nothing. What is a `folder` is made where it is missing."""
@@ -72,30 +74,43 @@ class Coverings:
                     self._guard(inside, step, writable=writable)
             if step.last and step.kind == "folder":
                 self._check_within(step.path)
-                self._covered |= {one.place: None for one in self._shown if one.source == step.path}
+                self._covered |= {one.place: None for one in self._shown if self._is_same(one.source, step.path)}  # fmt: skip
 
-    def keep(self, path: Path) -> None:
-        """A file or a folder, there or not, that the child cannot change; it may read it where it is shown."""
-        for step in self._way(path, folder=False):
+    def keep(self, kept: Kept) -> None:
+        """The child cannot change this; it may read it where it is shown."""
+        for step in self._way(Path(kept.path), folder=False):
             for inside, writable in self._names(step.folder):
+                name = f"{inside}/{step.name}"
                 if not step.last:
                     self._guard(inside, step, writable=writable)
                 elif writable and step.kind == "folder":
-                    self._kept[f"{inside}/{step.name}"] = step.path
+                    self._kept[name] = step.path
                 elif writable:
                     self._view(inside, step).kept.add(step.name)
+                if step.last and writable:
+                    self.fixed.setdefault(name, kept)
             if step.last:
-                self._keep_places(step.path)
+                self._keep_places(step.path, kept)
 
-    def _keep_places(self, kept: Path) -> None:
+    def _keep_places(self, path: Path, kept: Kept) -> None:
         for one in self._shown:
-            if one.source == kept and one.writable and not one.own:
+            is_same = self._is_same(one.source, path)
+            is_in = kept.whole and any(self._is_same(above, path) for above in one.source.parents)
+            if one.writable and not one.own and (is_same or is_in):
+                where = "is" if is_same else f"is in {path},"
+                instead = "another folder" if kept.whole else "folders in it"
                 raise CannotIsolate(
-                    f"{one.place}, which `write` or `cwd` names, is what the gateway reads or imports its own modules from; name folders in it, "
-                    "or keep that elsewhere"
+                    f"{one.place}, which `write` names, {where} {kept.why}; name {instead}, or keep that elsewhere"
                 )
-            if one.source == kept:
-                self._kept[one.place] = kept
+            if is_same:
+                self._kept[one.place] = path
+
+    def _is_same(self, one: Path, other: Path) -> bool:
+        """One file or folder, which may have several names: it is mounted at several places, or has hard links."""
+        if one == other:
+            return True
+        identity = self._identity(other)
+        return identity is not None and self._identity(one) == identity
 
     def nest(self, place: str) -> None:
         """A place within another one that the child may change stays where it is."""
@@ -150,7 +165,7 @@ class Coverings:
         except OSError as problem:
             if writable:
                 raise CannotIsolate(
-                    f"{step.path}, which is hidden from it, cannot be made in a folder that it may change: {problem.strerror}"
+                    f"{step.path}, which is hidden or kept from it, cannot be made in a folder that it may change: {problem.strerror}"
                 ) from None
             return step
         return Step(step.folder, step.name, "folder", step.last)
@@ -165,7 +180,7 @@ class Coverings:
             self._steps[f"{inside}/{step.name}"] = step.path
         else:
             raise CannotIsolate(
-                f"{step.path} is no folder, and leads to what is hidden from it; name less of what is around it"
+                f"{step.path} is no folder, and leads to what is hidden or kept from it; name less of what is around it"
             )
 
     def _view(self, inside: str, step: Step) -> _View:
@@ -202,7 +217,7 @@ class Coverings:
 
     def _check_within(self, hidden: Path) -> None:
         for one in self._shown:
-            if one.writable and not one.own and hidden in one.source.parents:
+            if one.writable and not one.own and any(self._is_same(above, hidden) for above in one.source.parents):  # fmt: skip
                 raise CannotIsolate(f"{one.place} is in {hidden}, which is hidden from it; name another folder")  # fmt: skip
 
     def _entries(self, name: str, view: _View) -> Iterator[str]:
@@ -214,8 +229,9 @@ class Coverings:
         except OSError as problem:
             raise CannotIsolate(f"{view.real}, which it is shown, cannot be listed: {problem.strerror}") from None  # fmt: skip
         beside = tuple(f"{one}{mark}" for one in view.kept for mark in ".-")
-        besides = [one for one in entries if one[2] and one[0].startswith(beside)]
-        others = [one for one in entries if one not in besides]
+        besides, others = list[tuple[str, bool, bool]](), list[tuple[str, bool, bool]]()
+        for one in entries:
+            (besides if one[2] and one[0].startswith(beside) else others).append(one)
         if len(others) > _ENTRIES:
             names = ", ".join(sorted(view.hidden | view.kept)) or "a link that leads there"
             raise CannotIsolate(

@@ -6,7 +6,7 @@ A path means what the links on its way lead to at that moment. So whoever may re
 from __future__ import annotations
 
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ import msgspec
 
 from gatewright.transport.isolation.rules import CannotIsolate
 
-__all__ = ["Step", "steps", "symlink_below"]
+__all__ = ["Step", "steps", "symlink_below", "symlinks_to"]
 
 _MOST_LINKS = 40
 """So many links the system itself follows."""
@@ -44,6 +44,8 @@ def steps(path: Path) -> Iterator[Step]:
         name = todo.pop()
         if name == "..":
             folder = folder.parent
+            if not todo and folder.name:  # nothing leads there but this: it is what the path means
+                yield Step(folder.parent, folder.name, _kind(folder), last=True)
             continue
         step = Step(folder, name, _kind(folder / name), not todo)
         yield step
@@ -57,12 +59,20 @@ def steps(path: Path) -> Iterator[Step]:
         todo += [one for one in reversed(target.parts) if one != "/"]
 
 
-def symlink_below(path: Path, folders: Collection[Path]) -> Path | None:
-    """The first link on the way to a path that lies in one of these folders, which are real paths; None where there is none."""
-    for step in steps(path):
-        if step.kind == "link" and any(step.folder.is_relative_to(one) for one in folders):
-            return step.path
+def symlink_below(
+    path: Path, folders: Collection[Path], fixed: Container[Path] = ()
+) -> Path | None:
+    """The first link on the way to a path that lies in one of these folders, which are real paths, and is not `fixed`; None where there
+    is none."""
+    for one in symlinks_to(path) if folders else ():
+        if one not in fixed and any(one.parent.is_relative_to(folder) for folder in folders):
+            return one
     return None
+
+
+def symlinks_to(path: Path) -> Iterator[Path]:
+    """The links on the way to a path, each by the real path of its folder. Raises `CannotIsolate`."""
+    return (step.path for step in steps(path) if step.kind == "link")
 
 
 def _kind(path: Path) -> Literal["folder", "link", "file", "missing"]:

@@ -11,15 +11,19 @@ gone as soon as somebody saves it by putting a new file in its place, which the 
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gatewright.transport.isolation.coverings import Coverings, Shown
-from gatewright.transport.isolation.lookups import symlink_below
+from gatewright.transport.isolation.interpreters import not_shown
+from gatewright.transport.isolation.lookups import symlink_below, symlinks_to
 from gatewright.transport.isolation.programs import (
     NEVER,
     SYSTEM,
+    environment_of,
+    folder_of,
     is_in,
     is_system,
     program_places,
@@ -28,6 +32,8 @@ from gatewright.transport.isolation.programs import (
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation, real_path
 
 __all__ = ["HOME", "home_of", "mounts"]
+
+log = logging.getLogger(__name__)
 
 HOME = "/home/server"
 """Where a confined child finds the folder that it keeps between its lives: caches of package runners above all."""
@@ -55,6 +61,15 @@ def mounts(
 
     Raises `CannotIsolate`.
     """
+    try:
+        return _mounts(rules, program, args, path, cwd, searched=searched)
+    except OSError as problem:  # a folder without permission: other servers may close those that they may write to
+        raise CannotIsolate(f"what it is shown cannot be looked at: {problem}") from None
+
+
+def _mounts(
+    rules: Isolation, program: str, args: Sequence[str], path: str, cwd: str, *, searched: bool
+) -> list[str]:
     found = [*_system(), *_folder("/etc")]
     confined = rules.level == "confined"
     etc = (*_ETC, *(_ETC_OF_CONFINED * confined), *(_ETC_OF_NETWORK * rules.network))
@@ -64,8 +79,9 @@ def mounts(
     found += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev", *room, "/tmp"]  # noqa: S108
     found += [*_folder("/var"), "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
     hidden = frozenset(map(real_path, rules.hidden))
-    named = [*program_places(program, path, rules.write, searched=searched)]
-    places = _places(rules, named, script_place(args, cwd, rules.write))
+    others = _Others(rules)
+    named = program_places(program, path, rules.write, searched=searched, is_led=others.may_lead)
+    places = _places(rules, [*named], script_place(args, cwd, rules.write))
     shown = [
         Shown(place, real, writable)
         for place, writable in places.items()
@@ -73,7 +89,8 @@ def mounts(
     ]
     if confined:
         shown.append(Shown(HOME, real_path(home_of(rules)), writable=True, own=True))
-    _check_symlinks(rules, cwd, shown)
+    _check_symlinks(rules, cwd, shown, others)
+    _check_program(rules, program, path, shown, others)
     for folder in sorted({one for place in (*(one.place for one in shown), cwd) for one in _above(place)}):  # fmt: skip
         found += _folder(folder)
     return [*found, *_covered(rules, shown).options(), *_folder(cwd), "--chdir", cwd]
@@ -86,28 +103,69 @@ def _covered(rules: Isolation, shown: Sequence[Shown]) -> Coverings:
         found.hide(Path(one), folder=True)
     for one in rules.hidden:
         found.hide(Path(one))
-    for one in rules.kept:
-        found.keep(Path(one))
+    for kept in rules.kept:
+        found.keep(kept)
     for place in shown:
         found.nest(place.place)
+    for name, kept in found.fixed.items():
+        log.info("server %s can read %s, and not change it: it is %s", rules.server, name, kept.why)
     return found
 
 
-def _check_symlinks(rules: Isolation, cwd: str, shown: Sequence[Shown]) -> None:
+class _Others:
+    """What other isolated servers may change. Not a link on the way to what is kept: that is the same in the sandbox of each."""
+
+    def __init__(self, rules: Isolation) -> None:
+        own = {real_path(one) for one in rules.write}
+        self.folders = {real_path(one) for one in rules.changed_by_others} - own
+        kept = rules.kept if self.folders else ()
+        self._fixed = {link for one in kept for link in symlinks_to(Path(one.path))}
+
+    def symlink_to(self, place: Path) -> Path | None:
+        """The first link on the way that one of them may replace."""
+        return symlink_below(place, self.folders, self._fixed) if self.folders else None
+
+    def may_lead(self, place: Path) -> bool:
+        """Whether there is such a link."""
+        return self.symlink_to(place) is not None
+
+
+def _check_symlinks(rules: Isolation, cwd: str, shown: Sequence[Shown], others: _Others) -> None:
     """No place is where a link leads that a child may have made."""
-    changed = {real_path(one) for one in (*rules.write, *rules.changed_by_others)}
+    changed = {real_path(one) for one in rules.write}
     changed |= {one.source for one in shown if one.own}
-    if not changed:
-        return
     places = [one.place for one in shown if not one.own]
     # Elsewhere the folder that it starts in is made for it.
     places += [cwd] if any(is_in(cwd, one) for one in places) else []
-    for place in places:
-        if (link := symlink_below(Path(place), changed)) is not None:
+    for place in map(Path, places):
+        if (link := symlink_below(place, changed) or others.symlink_to(place)) is not None:
             raise CannotIsolate(
                 f"{link}, which leads to {place}, is a link in a folder that an isolated server may change; "
                 "name what it leads to instead"
             )
+
+
+def _check_program(
+    rules: Isolation, program: str, path: str, shown: Sequence[Shown], others: _Others
+) -> None:
+    """It can be started with what is shown."""
+    lacks = not_shown(program, path, shown)
+    if lacks is None:
+        return
+    if (link := others.symlink_to(Path(lacks))) is not None:
+        whose = next(one for one in others.folders if link.is_relative_to(one))
+        raise CannotIsolate(
+            f"{program} leads to {lacks} by {link}, which another isolated server may replace: its `write` names {whose}; name less there, "
+            "or write a path as `command` that does not lead through it"
+        )
+    if not os.path.lexists(lacks):
+        raise CannotIsolate(f"{program} needs {lacks}, which is not there")
+    folder = environment_of(Path(lacks).parent) or folder_of(lacks)
+    # Somewhere on the way a child that writes may have said itself where that leads, to have its operator show it.
+    doubt = " if it is you who wrote that (the server may have)" if rules.write else ""
+    raise CannotIsolate(
+        f"{program} needs {lacks}, which it is not shown; name {folder} in `read`{doubt}, or write the full path of the program as `command`"
+    )
 
 
 def _shown(folder: str, names: Iterable[str]) -> list[str]:
@@ -152,7 +210,7 @@ def _places(rules: Isolation, programs: Sequence[str], script: str | None) -> di
         found[script] = False
     for places, writable in ((rules.read, False), (rules.write, True)):
         for place in places:
-            if os.path.normpath(place) in NEVER:
+            if not NEVER.isdisjoint((os.path.normpath(place), str(real_path(place)))):
                 raise CannotIsolate(
                     f"{place} is more than an isolated server may be shown; name less of it"
                 )

@@ -9,13 +9,25 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gatewright.transport.isolation.lookups import symlink_below
 from gatewright.transport.isolation.rules import CannotIsolate, real_path
 
-__all__ = ["NEVER", "SYSTEM", "is_in", "is_system", "program_places", "script_place"]
+__all__ = [
+    "NEVER",
+    "SYSTEM",
+    "beginning",
+    "environment_of",
+    "first_words",
+    "folder_of",
+    "is_in",
+    "is_system",
+    "named_by_env",
+    "program_places",
+    "script_place",
+]
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
 """Where programs of the system are; each child sees all of it."""
@@ -27,26 +39,32 @@ _LINE_BYTES = 512
 
 
 def program_places(
-    program: str, path: str, write: Sequence[str] = (), *, searched: bool = False
+    program: str,
+    path: str,
+    write: Sequence[str] = (),
+    *,
+    searched: bool = False,
+    is_led: Callable[[Path], bool] = lambda _: False,
 ) -> Iterator[str]:
     """What has to be there for a program to start, besides the system. `path` is where `#!/usr/bin/env` looks, `write` what the child
-    may change, `searched` whether the program was found on a path and not named. Raises `CannotIsolate`."""
+    may change, `searched` whether the program was found on a path and not named, `is_led` whether somebody else could lead a path
+    elsewhere. Raises `CannotIsolate`."""
     changed = {one: real_path(one) for one in map(os.path.normpath, write)}
     todo, known = [(program, searched)], set[str]()
     while todo and len(known) < _DEEPEST:
         one, searched = todo.pop()
-        if one in known or _is_led_to(_shown(one), changed):
+        if one in known or _is_led_to(folder_of(one), changed) or is_led(folder_of(one)):
             continue
         known.add(one)
         if not is_system(one):
-            yield str(_shown(one))
-            if (environment := _environment(Path(one).parent, changed.values())) is not None:
+            yield str(folder_of(one))
+            if (environment := environment_of(Path(one).parent, changed.values())) is not None:
                 yield str(environment)
         if _is_fixed(one, changed, searched=searched):
             todo += _next(one, path, searched=searched)
 
 
-def _shown(program: str) -> Path:
+def folder_of(program: str) -> Path:
     """The folder of a program; the program alone where its folder is a home."""
     folder = Path(program).parent
     return Path(program) if _too_wide(folder) else folder
@@ -60,7 +78,7 @@ def _is_led_to(place: Path, changed: Mapping[str, Path]) -> bool:
 def _is_fixed(program: str, changed: Mapping[str, Path], *, searched: bool) -> bool:
     """Whether the child can never have changed an entry: it is not in a folder that the child may change, or at every start a mount for
     reading stands over it there. What was merely found may have been put there since."""
-    shown = _shown(program)
+    shown = folder_of(program)
     real = real_path(Path(program).parent)
     real = real / Path(program).name if shown == Path(program) else real
     for name, folder in changed.items():
@@ -85,25 +103,34 @@ def _next(program: str, path: str, *, searched: bool) -> Iterator[tuple[str, boo
 
 
 def _interpreter(program: str, path: str) -> Iterator[tuple[str, bool]]:
-    """What the first line of a script names, cut as the kernel cuts it: at blanks and tabs, and at nothing else."""
-    line = _first_line(program).split(b"\n", 1)[0]
-    words = [one for one in line[2:].replace(b"\t", b" ").split(b" ") if one]
-    if not line.startswith(b"#!") or not words or b"\0" in line:
-        return
-    first, *others = map(os.fsdecode, words)
+    """What the first line of a script names."""
+    words = first_words(program)
     # One that is relative is looked for from wherever the program runs; nothing of that is shown for it.
-    if not first.startswith("/"):
+    if not words or not words[0].startswith("/"):
         return
-    yield first, False
-    if Path(first).name != "env":
-        return
-    named = next((one for one in others if not one.startswith("-") and "=" not in one), "")
+    yield words[0], False
+    named = named_by_env(words)
     if found := shutil.which(named, path=path) if named else None:
         yield str(Path(found).absolute()), True
 
 
-def _first_line(program: str) -> bytes:
-    """Of a regular file, without waiting for anybody: who made a pipe of it, or has a lease on it, would hold this start for ever."""
+def first_words(program: str) -> list[str]:
+    """The words behind `#!`, cut as the kernel cuts them: at blanks and tabs, and at nothing else."""
+    line = beginning(program).split(b"\n", 1)[0]
+    if not line.startswith(b"#!") or b"\0" in line:
+        return []
+    return [os.fsdecode(one) for one in line[2:].replace(b"\t", b" ").split(b" ") if one]
+
+
+def named_by_env(words: Sequence[str]) -> str:
+    """What `env` is told to start; empty where it is something else that starts it."""
+    if Path(words[0]).name != "env":
+        return ""
+    return next((one for one in words[1:] if not one.startswith("-") and "=" not in one), "")
+
+
+def beginning(program: str) -> bytes:
+    """That of a regular file, without waiting for anybody: who made a pipe of it, or has a lease on it, would hold this start for ever."""
     try:
         descriptor = os.open(program, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError):
@@ -118,10 +145,12 @@ def _first_line(program: str) -> bytes:
         os.close(descriptor)
 
 
-def _environment(folder: Path, changed: Collection[Path]) -> Path | None:
+def environment_of(folder: Path, changed: Collection[Path] = ()) -> Path | None:
     """The venv, or the tree of an interpreter, to which a folder of programs belongs. What the child can put there shows it no more."""
     whole = folder.parent
-    if folder.name != "bin" or _too_wide(whole) or whole == Path.home() / ".local":
+    if folder.name != "bin" or _too_wide(whole):
+        return None
+    if not {real_path(whole), whole}.isdisjoint(one / ".local" for one in _homes()):
         return None
     signs = [one for one in ("pyvenv.cfg", "lib/node_modules", "lib") if (whole / one).exists()]
     if not _is_within(whole, changed):
@@ -147,7 +176,7 @@ def script_place(args: Sequence[str], cwd: str, write: Collection[str] = ()) -> 
     try:
         if not script.is_file() or is_system(str(script)):
             return None
-        place = _shown(str(script))
+        place = folder_of(str(script))
         led = _is_led_to(place, {one: real_path(one) for one in write})
     except (OSError, CannotIsolate):  # code that is given as an argument is too long for a name
         return None
@@ -165,6 +194,14 @@ def is_system(path: str) -> bool:
 
 
 def _too_wide(folder: Path) -> bool:
-    """Whether nobody means a folder as a whole who has one file in it run: homes, and what is above them."""
+    """Whether nobody means a folder as a whole who has one file in it run: homes, and what is above them, whichever way they are reached."""
+    names = {folder, real_path(folder)}
+    if not NEVER.isdisjoint(map(str, names)):
+        return True
+    return any(one == home or one in home.parents for home in _homes() for one in names)
+
+
+def _homes() -> set[Path]:
+    """The home of the gateway's user, as it is said and as links lead: other paths are compared with both."""
     home = Path.home()
-    return str(folder) in NEVER or folder == home or folder in home.parents
+    return {home, real_path(home)}

@@ -11,13 +11,26 @@ import msgspec
 
 from gatewright.transport.launch import CannotStart
 
-__all__ = ["CannotIsolate", "Isolation", "Level", "file_name", "real_path"]
+__all__ = ["CannotIsolate", "Isolation", "Kept", "Level", "file_name", "real_path"]
 
 Level = Literal["confined", "strict"]
 
 
 class CannotIsolate(CannotStart):
     """The child is not started, because it could not be kept to its rules here. The message says why and what to do."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A file or a folder, there or not, that no child can change, whatever it may write to."""
+
+    path: str
+    """Absolute."""
+    why: str = "what the gateway reads because its configuration says so"
+    """What it is; said after "is"."""
+    whole: bool = False
+    """Whether no folder in it is the child's to change either, though `write` names it: all of it is code. Elsewhere it may be data."""
+    modules: bool = False
+    """Whether the gateway looks for modules in it by their names."""
 
 
 class Isolation(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,8 +50,7 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
     """Files and folders that it sees none of, wherever they are, whether they are there or not."""
     hidden_folders: tuple[str, ...] = ()
     """Folders of which the same is true; one that is missing where it is shown what is around it is made."""
-    kept: tuple[str, ...] = ()
-    """Files and folders, there or not, that it cannot change, whatever it may write to."""
+    kept: tuple[Kept, ...] = ()
     changed_by_others: tuple[str, ...] = ()
     """Where other children may write: no link there decides what this one is shown."""
     network: bool = False
