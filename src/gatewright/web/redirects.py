@@ -1,4 +1,4 @@
-"""`redirect_said`: what to tell of an HTTP redirect that is not followed: where it leads (RFC 9110 `Location`), bounded and safe to show."""
+"""`redirect_said`: words for an HTTP redirect that is not followed: where it leads (RFC 9110 `Location`), bounded and safe to show."""
 
 from __future__ import annotations
 

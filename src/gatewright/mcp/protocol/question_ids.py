@@ -1,4 +1,4 @@
-"""`question_id`: JSON-RPC id of a request from the gateway to a client (elicitation, sampling, roots): random, so never that of an earlier one."""
+"""`question_id`: random JSON-RPC ids of requests from the gateway to clients (elicitation, sampling, roots), never used twice."""
 
 from __future__ import annotations
 
