@@ -290,7 +290,9 @@ class Failure(msgspec.Struct, frozen=True):
     error: bytes | None = None
     once: bool = False
     """True where the call may have been carried out and the operator did not declare the tool `repeatable`: then no endpoint
-    says that it can be repeated (decision 0039). Set by `mcp.protocol.recovery.marked`."""
+    says that it can be repeated (decision 0039). Set by `mcp.protocol.ended_calls.marked`."""
+    mgp: bool = False
+    """Of an owner's own error: True where MGP was negotiated with it, so that its code means what MGP's table says (0117)."""
 
 
 Outcome = Answer | Refusal | Failure

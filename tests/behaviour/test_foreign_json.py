@@ -224,7 +224,7 @@ def spoken(outcome: Any) -> None:
     outcome = whole(screen._seen(call, outcome))
     if isinstance(outcome, Failure):
         if outcome.error is not None:
-            retry_hints.unpromised(outcome.error)
+            retry_hints.unpromised(outcome.error, mgp=True)
             retry_hints.renamed(outcome.error, lambda name: name)
         ggen.error_of(outcome, "t")
         outcomes.spell(outcome, "tools/call", Client("2026-07-28"), "t", {})
@@ -292,10 +292,10 @@ def answer_of_a_caller(member: str) -> Callable[[bytes], Awaitable[None]]:
 
 async def answer_of_a_client(shape: bytes) -> None:
     said = Asked()
-    asking = ClientRequests(said)
+    asking = ClientRequests(said, bytes)
     waiting = asyncio.ensure_future(asking("x", {}))
     await asyncio.sleep(0)
-    asking.answered(jsonrpc.Response(b'"gw-1"', b'{"x":' + shape + b"}"))
+    asking.answered(jsonrpc.Response(b'"gw-0000000000000000"', b'{"x":' + shape + b"}"))
     await asyncio.wait([waiting])
     waiting.exception()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +72,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         call_timeout_s=1.0,
         tools={"pay_vouched": {"repeatable": True}},
     )
-    content = config(one, groundhog={"enabled": True})
+    plain = server("paying", "q", str(ledger), "plain", call_timeout_s=1.0)
+    content = config(one, plain, groundhog={"enabled": True})
     with running(folder, content) as gateway:
         yield House(gateway, ledger)
 
@@ -121,6 +123,50 @@ def test_no_words_of_a_server_make_anybody_repeat_a_call_that_it_may_have_run(
             assert '"retryable": true' not in json.dumps(caught.value.details), (code, data)
     runs = house.runs()
     assert {key: runs[key] for key in keys if runs[key] != 1} == {}
+
+
+ODD: tuple[Any, ...] = ("charged", 7, [PROMISE], True, {"_mgp": None}, {"_mgp": "x", **PROMISE})
+"""Data in which there is no place for hints."""
+
+
+@pytest.mark.parametrize("door", ["mcp", "websocket"])
+@pytest.mark.parametrize("mgp", [True, False], ids=["mgp", "plain"])
+def test_the_numbers_of_a_server_without_mgp_mean_nothing_behind_a_gateway(
+    house: House, door: str, mgp: bool
+) -> None:
+    """MGP-14.6-6: each code by what it says, whatever it would mean in MGP."""
+    options = Options(sleep=_at_once) if mgp else Options(sleep=_at_once, mgp=None)
+    said = [one for details in DETAILS for one in promising({}, details)]
+    said += [*ODD, {"reason": "rate_limited"}, {"reason": "restarting", **PROMISE}]
+    keys = []
+    with SyncClient(house.gateway.urls[door], options) as client:
+        client.list_tools()
+        for number, (code, data) in enumerate(itertools.product(CODES, said)):
+            keys.append(f"foreign-{door}-{mgp}-{number}")
+            given = {"key": keys[-1], "how": "raises", "error": {"code": code, "data": data}}
+            with pytest.raises(SdkError) as caught:
+                client.call_tool("q__pay", given)
+            assert not caught.value.retryable, (code, data)
+    runs = house.runs()
+    assert {key: runs[key] for key in keys if runs[key] != 1} == {}
+
+
+@pytest.mark.parametrize("mgp", [True, False], ids=["mgp", "plain"])
+def test_the_numbers_of_a_server_without_mgp_mean_nothing_to_a_client_of_its_own(
+    tmp_path: Path, mgp: bool
+) -> None:
+    ledger = tmp_path / "ledger"
+    program = Path(__file__).parents[1] / "tool_servers" / "paying.py"
+    target = [sys.executable, str(program), str(ledger), "plain"]
+    options = Options(sleep=_at_once) if mgp else Options(sleep=_at_once, mgp=None)
+    said = (None, PROMISE, {**PROMISE, "details": {"sent": True}}, *ODD, {"reason": "rate_limited"})
+    with SyncClient(target, options) as client:
+        for number, (code, data) in enumerate(itertools.product(CODES, said)):
+            given = {"key": f"{number}", "how": "raises", "error": {"code": code, "data": data}}
+            with pytest.raises(SdkError) as caught:
+                client.call_tool("pay", given)
+            assert not caught.value.retryable, (code, data)
+    assert [key for key, runs in Counter(ledger.read_text().split()).items() if runs != 1] == []
 
 
 @pytest.mark.parametrize("tool", TOOLS)

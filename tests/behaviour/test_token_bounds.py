@@ -182,22 +182,25 @@ def _taken_back(house: Bounded, token: str) -> None:
 
 
 async def test_calls_go_on_while_their_tokens_are_good(short: Bounded) -> None:
-    """Longer than anything is believed: with a token that is asked about, one that is signed, and one that comes to
+    """Longer than anything is believed: with a token that is asked about, one that is signed, and one of each kind that comes to
     its end meanwhile, whose owner could not show the next one in the middle of a call."""
-    # Four seconds more, with the leeway: enough to connect three hosts on a busy machine, and less than a call.
-    ending = short.signed(exp=time.time() - 30 + 4)
-    tokens = (short.opaque(), short.signed(), ending)
+    # Four seconds more, for one of them with the leeway: enough to connect four hosts on a busy machine, and less than a call.
+    ending, inactive = short.signed(exp=time.time() - 30 + 4), short.opaque()
+    short.asked.ends[inactive] = time.time() + 4
+    tokens = (short.opaque(), short.signed(), ending, inactive)
     before = short.asked.count("/introspect")
     async with (
         short.host("http 2025-11-25", tokens[0]) as one,
         short.host("http 2026-07-28", tokens[1]) as two,
         short.host("websocket 2025-11-25", tokens[2]) as three,
+        short.host("http 2025-11-25", tokens[3]) as four,
     ):
-        hosts = (one, two, three)
+        hosts = (one, two, three, four)
         idents = [await _slow(client, 6) for client in hosts]
         for client, ident in zip(hosts, idents, strict=True):
             assert (await client.finish(ident))["content"][0]["text"] == "awake"
-        assert await _echo(three) in ("auth_expired", "HTTP 401", "closed")
+        for client in (three, four):
+            assert await _echo(client) in ("auth_expired", "HTTP 401", "closed")
     assert short.asked.count("/introspect") > before + 3
 
 

@@ -294,6 +294,26 @@ async def test_a_question_of_the_gateway_and_its_answer_pass(
         assert answer["result"] == {"action": "accept"}
 
 
+async def test_what_the_host_was_asked_is_taken_back_with_its_connection(
+    shell: Shell, gateway: Gateway
+) -> None:
+    """Also what a gateway asked that did not open the session again."""
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        await open_session(host, connection)
+        await connection.send(json.dumps(ask("s1", "elicitation/create")))
+        assert await host.message() == ask("s1", "elicitation/create")
+        await connection.close(1001)
+        gone = await host.message()
+        assert (gone["method"], gone["params"]["requestId"]) == ("notifications/cancelled", "s1")
+        second = await gateway.accepted()
+        await second.send(json.dumps(ask("s2", "elicitation/create")))
+        assert await host.message() == ask("s2", "elicitation/create")
+        await second.close(1001)
+        gone = await host.message()
+        assert (gone["method"], gone["params"]["requestId"]) == ("notifications/cancelled", "s2")
+
+
 async def test_when_the_host_leaves_it_still_gets_its_answers(
     shell: Shell, gateway: Gateway
 ) -> None:

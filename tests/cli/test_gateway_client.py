@@ -49,6 +49,12 @@ def test_a_question_carries_what_the_stateless_revision_asks_for(endpoint: Endpo
     assert headers["Accept"] == "application/json, text/event-stream"
 
 
+def test_the_query_of_a_url_is_asked_for_with_it(endpoint: Endpoint) -> None:
+    endpoint.replies["ping"] = lambda _: {}
+    ask(Where(f"{endpoint.url}?tenant=a&x=%2F"), "ping")
+    assert endpoint.headers[0]["path"] == "/mcp?tenant=a&x=%2F"
+
+
 def test_without_a_token_none_is_sent(endpoint: Endpoint) -> None:
     endpoint.replies["ping"] = lambda _: {}
     ask(Where(endpoint.url), "ping")

@@ -1,13 +1,17 @@
 """What the bridge remembers: no question stays open, no session is forgotten, no byte is changed."""
 
 import json
+from os import urandom
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.call import Question
 from gatewright.cli.relay import Relay
+from gatewright.mcp.protocol.mcp_server import Conversation
+from gatewright.mcp.protocol.negotiate import Face
 
 
 def frame(**members: Any) -> bytes:
@@ -118,6 +122,44 @@ def test_an_answer_to_a_connection_that_is_gone_is_not_sent(relay: Relay) -> Non
     answer = frame(id="s1", result={})
     assert relay.from_host(answer) == answer
     assert relay.from_host(answer) is None
+
+
+def taken_back(frames: list[bytes]) -> list[Any]:
+    found = [json.loads(one) for one in frames]
+    return [one["params"] for one in found if one.get("method") == "notifications/cancelled"]
+
+
+def test_what_the_host_was_asked_is_taken_back_when_the_connection_is_lost(relay: Relay) -> None:
+    for ident in ("s1", 2, "answered", "ended"):
+        relay.from_gateway(ask(ident, "elicitation/create"))
+    relay.from_host(frame(id="answered", result={}))
+    relay.from_gateway(frame(method="notifications/cancelled", params={"requestId": "ended"}))
+    relay.from_host(ask(7))
+    lost = relay.lost("it fell")
+    assert errors(lost[:1]) == {7: "it fell; the call may or may not have run"}
+    gone = [{"requestId": ident, "reason": "it fell"} for ident in ("s1", 2)]
+    assert sorted(taken_back(lost[1:]), key=str) == sorted(gone, key=str)
+    assert relay.from_host(frame(id="ended", result={})) is None
+    assert taken_back(relay.lost("again")) == []
+
+
+def test_a_late_yes_to_a_question_of_the_session_before_answers_none_of_this_one(
+    relay: Relay,
+) -> None:
+    """As the gateway itself asks, which counts anew after a restart."""
+    yes: dict[str, Any] = {"action": "accept", "content": {"approve": True}}
+    idents = []
+    for tool in ("A", "B"):
+        fresh = Conversation(Face())
+        ident, asked = fresh.ask(Question("elicitation/create", {"message": tool}), urandom)
+        assert relay.from_gateway(asked) == asked
+        idents.append(json.loads(ident))
+        if tool == "A":
+            gone = [{"requestId": idents[0], "reason": "it fell"}]
+            assert taken_back(relay.lost("it fell")) == gone
+    assert relay.from_host(frame(id=idents[0], result=yes)) is None
+    answer = frame(id=idents[1], result=yes)
+    assert relay.from_host(answer) == answer
 
 
 def test_without_a_session_there_is_nothing_to_open_again(relay: Relay) -> None:
@@ -279,7 +321,7 @@ def test_no_line_breaks_the_relay(line: bytes) -> None:
     assert relay.from_host(line) in (line, None)
     assert relay.from_gateway(line) == line
     for one in (*relay.refuse(line, "x"), *relay.lost("x")):
-        assert json.loads(one)["error"]
+        assert {"error", "method"} & json.loads(one).keys()
 
 
 def test_an_opening_that_nobody_answered_keeps_nobody_from_the_next(relay: Relay) -> None:

@@ -91,6 +91,12 @@ def test_the_tokens_of_this_machine_go_to_no_other_one(state: Path) -> None:
     )
 
 
+def test_a_profile_stands_in_the_path_and_leaves_the_query_where_it_is(state: Path) -> None:
+    found = endpoint(url="https://proxy.example/mcp/?tenant=a&x=%2F#part", profile="p")
+    assert found.url == "https://proxy.example/mcp/p?tenant=a&x=%2F"
+    assert endpoint(url="https://proxy.example/mcp?tenant=a").url.endswith("/mcp?tenant=a")
+
+
 def test_a_printed_endpoint_shows_no_token(state: Path) -> None:
     assert "'l'" not in repr(endpoint())
 

@@ -16,6 +16,7 @@ from gatewright.config.edit import (
     set_server_value,
     set_tool_value,
 )
+from gatewright.config.problems import NotOfFile
 
 TEXT = """\
 # ours
@@ -52,7 +53,7 @@ def test_an_added_server_is_loaded_and_the_rest_stands_to_the_letter(file: Path)
 
 def test_an_id_that_is_taken_is_refused_and_named_with_its_line(file: Path) -> None:
     with (
-        pytest.raises(SettingsError, match=r"mgp.toml:2: servers.a: there is a server"),
+        pytest.raises(NotOfFile, match=r"mgp.toml:2: servers.a: there is a server"),
         editing(file) as draft,
     ):
         add_servers(draft, [{"id": "a", "command": "y"}])
@@ -65,11 +66,21 @@ def test_an_id_that_is_taken_is_refused_and_named_with_its_line(file: Path) -> N
 
 def test_what_would_not_load_is_not_written(file: Path) -> None:
     with (
-        pytest.raises(SettingsError, match=r"(?s)servers.b.*the file was left as it is"),
+        pytest.raises(NotOfFile, match=r"(?s)servers.b.*the file was left as it is"),
         editing(file) as draft,
     ):
         add_servers(draft, [{"id": "b"}])
     assert file.read_text() == TEXT
+
+
+def test_a_file_that_was_at_fault_before_is_to_be_corrected(file: Path) -> None:
+    file.write_text(TEXT + "\n[[servers]]\nid = 5\n")
+    with (
+        pytest.raises(SettingsError, match="correct what is named above first") as caught,
+        editing(file) as draft,
+    ):
+        add_servers(draft, [{"id": "b", "command": "y"}])
+    assert type(caught.value) is SettingsError
 
 
 def test_a_removed_server_takes_its_grants_along(file: Path) -> None:
@@ -95,7 +106,7 @@ def test_a_server_and_a_tool_are_switched(file: Path) -> None:
 
 def test_an_unknown_server_is_named(file: Path) -> None:
     with (
-        pytest.raises(SettingsError, match=r"servers.z: this file has no server of this id"),
+        pytest.raises(NotOfFile, match=r"servers.z: this file has no server of this id"),
         editing(file) as draft,
     ):
         remove_server(draft, "z")

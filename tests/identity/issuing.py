@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import itertools
+import math
 import threading
 import time
 import warnings
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -45,6 +46,9 @@ class Issuing(AuthorizationServer):
         self.revoked: set[str] = set()
         self.broken: set[str] = set()
         """Paths that answer 503."""
+        self.clock: Callable[[], float] = time.time
+        self.ends: dict[str, float | None] = {}
+        """When opaque tokens end, where that is said; None: the issuer names no end."""
         self.scopes = ""
         """Given to who asks for none."""
         self._kids = itertools.count(1)
@@ -153,15 +157,16 @@ class Issuing(AuthorizationServer):
             return web.Response(status=401)
         token = form["token"]
         claims = self._claims(token)
-        if claims is None or token in self.revoked or claims["exp"] <= time.time():
+        if claims is None or token in self.revoked or claims.get("exp", math.inf) <= self.clock():
             return web.json_response({"active": False})
         return web.json_response({"active": True, **claims})
 
     def _claims(self, token: str) -> dict[str, Any] | None:
         if token in self.tokens:
             resource, scope = self._asked.get(token, ""), " ".join(sorted(self.tokens[token]))
-            end = time.time() + _LIFETIME_S
-            return {"sub": self.subject, "aud": resource, "scope": scope, "exp": end}
+            said = {"sub": self.subject, "aud": resource, "scope": scope}
+            end = self.ends.get(token, time.time() + _LIFETIME_S)
+            return said if end is None else {**said, "exp": end}
         parts = token.split(".")
         if len(parts) != 3:
             return None

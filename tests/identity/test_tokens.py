@@ -36,8 +36,8 @@ class House:
         self.now, self.later = Clock(), Clock()
         self.now.now = time.time()
         trusted = Trusted(name="corp", issuer=server.issuer, **more)
-        issuer = Issuer(trusted, clock=self.now, monotonic=self.later)
-        self.tokens = Tokens([issuer], clock=self.now, monotonic=self.later)
+        self.issuer = Issuer(trusted, clock=self.now, monotonic=self.later)
+        self.tokens = Tokens([self.issuer], clock=self.now, monotonic=self.later)
 
     async def reason(self, token: str, *places: str) -> str | None:
         """Why a token lets nobody in."""

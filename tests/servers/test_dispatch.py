@@ -356,7 +356,7 @@ async def test_what_has_sent_a_part_of_its_result_is_not_made_again(streams: boo
     """MGP-12.5-1, MGP-14.6-5"""
     asked: list[str] = []
     said = {"code": 3000, "message": "no", "data": {"_mgp": {"retryable": True}}}
-    failure = Failure("upstream_error", error=json.dumps(said).encode())
+    failure = Failure("upstream_error", error=json.dumps(said).encode(), mgp=True)
 
     async def answer(method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         asked.append(method)

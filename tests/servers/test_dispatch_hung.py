@@ -138,6 +138,9 @@ async def test_a_task_that_comes_when_a_call_is_made_again_is_its_callers(
 
         mgp = Hello("2025-11-25", mgp=Mgp("0.2.0", ()))
         monkeypatch.setattr(Server, "hello", property(lambda _: mgp))
+        link = supervisor._servers["well"].link
+        assert link is not None
+        link.mgp = True
         call = tool_call(supervisor, "well/fails_once", caller=ANN, client=CLIENT)
         call.params["task"] = {}
         outcome = await within(dispatch(supervisor, persisting=again)(call, FakeBack()))

@@ -18,7 +18,7 @@ BACK = FakeBack()
 
 def error(code: int = 3000, **mgp: Any) -> Failure:
     said = {"code": code, "message": "no", "data": {"_mgp": {"retryable": True, **mgp}}}
-    return Failure("upstream_error", error=json.dumps(said).encode())
+    return Failure("upstream_error", error=json.dumps(said).encode(), mgp=True)
 
 
 class House:

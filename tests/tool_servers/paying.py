@@ -1,6 +1,6 @@
-"""A server that speaks MGP, whose calls end in every way in which a call can end.
+"""A server that speaks MGP, or with `plain` never heard of it, whose calls end in every way in which a call can end.
 
-    python tests/tool_servers/paying.py [LEDGER]
+    python tests/tool_servers/paying.py [LEDGER [plain]]
 
 `pay {key, how, error}` writes a line with `key` into LEDGER before anything else, so that it counts also where the process
 dies, and then: `answers`, `fails` (a result with `isError`), raises `error` (`{code, data}`), `hangs`, `dies`, or answers `garbage`. `pay_hinted` is
@@ -100,10 +100,10 @@ async def app(call: Call) -> Any:
     if call.id is None:
         return None
     if call.method == "initialize":
-        mgp = {"version": "0.2.0", "extensions": ["security"]}
+        mgp = {"mgp": {"version": "0.2.0", "extensions": ["security"]}}
         return {
             "protocolVersion": call.params["protocolVersion"],
-            "capabilities": {"tools": {}, "mgp": mgp},
+            "capabilities": {"tools": {}, **({} if "plain" in sys.argv else mgp)},
             "serverInfo": {"name": "paying", "version": "1"},
         }
     if call.method == "tools/list":

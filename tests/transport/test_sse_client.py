@@ -69,6 +69,15 @@ async def test_a_server_without_a_stream_says_with_which_status(connected: Conne
     assert caught.value.answer.headers["www-authenticate"] == "Bearer"
 
 
+async def test_a_redirect_of_the_stream_says_where_it_leads(connected: Connect) -> None:
+    async def script(turn: Turn) -> None:
+        await turn.say(json_answer(b"{}", b"308 Permanent Redirect", b"location: /sse/\r\n"))
+
+    async with ScriptedServer(script) as server:
+        with pytest.raises(NoEventStream, match=r"redirect to http://.*/sse/, which is not"):
+            await connected(server)
+
+
 async def test_a_server_that_names_no_endpoint_is_given_up(
     connected: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -242,15 +242,14 @@ def _known(problem: Exception) -> CliError:
     """What an exception of a lower layer means to whoever typed the command."""
     # Imported here: nobody pays for them but who has just seen one of them fail.
     from gatewright.config import SettingsError  # noqa: PLC0415
+    from gatewright.config.problems import NotOfFile  # noqa: PLC0415
     from gatewright.storage.errors import StoreBusyError, StoreError  # noqa: PLC0415
 
     if isinstance(problem, SettingsError):
-        return CliError(
-            str(problem),
-            code="configuration",
-            exit_code=Exit.USAGE,
-            hint=f"correct the file; `{to_type('config check')}` reads it again",
-        )
+        hint = f"correct the file; `{to_type('config check')}` reads it again"
+        if isinstance(problem, NotOfFile):
+            hint = ""  # each problem says itself what to do
+        return CliError(str(problem), code="configuration", exit_code=Exit.USAGE, hint=hint)
     if isinstance(problem, StoreBusyError):
         return CliError(
             str(problem),

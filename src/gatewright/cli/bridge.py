@@ -239,6 +239,8 @@ class Bridge:
                 connection.send(frame)
         except BaseException:
             connection.close()
+            # What it asked the host by then is over, too.
+            self._answer(self._relay.lost("the gateway did not open the session again"))
             raise
         note("connected again")
         return connection

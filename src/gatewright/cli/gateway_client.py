@@ -10,7 +10,7 @@ import contextlib
 import http.client
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from gatewright import __version__
 from gatewright.cli.errors import CliError, Exit
@@ -114,7 +114,8 @@ def _asked(
     sent = False
     try:
         with contextlib.closing(_connect(endpoint, patience_s)) as connection:
-            where = path or urlsplit(endpoint.url).path or "/"
+            parts = urlsplit(endpoint.url)
+            where = urlunsplit(("", "", path or parts.path or "/", parts.query, ""))
             connection.connect()
             # From here on the request may have arrived, whatever becomes of the answer.
             sent = acts

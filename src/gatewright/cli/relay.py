@@ -1,7 +1,7 @@
 """State of `gatewright bridge`: pending requests, session replay after a reconnect, errors for lost requests. No I/O.
 
 Messages pass as the bytes they are; only their envelopes are read. When the connection is lost, every
-question on its way is answered with an error at once (`lost`): nobody can know whether it ran. On the
+question on its way is answered with an error at once (`lost`), as nobody can know whether it ran, and what the host was asked is taken back. On the
 next connection the session is opened again as the host had opened it (`reopen`), and the answers to
 that are kept from the host, who never asked twice.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import Any
+
+import msgspec
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
@@ -25,6 +27,7 @@ _KEPT = {"logging/setLevel": "", "resources/subscribe": "uri"}
 """State of a session besides its opening: method → the member that tells two of them apart."""
 
 _ENDLESS = "subscriptions/listen"
+_CANCELLED = "notifications/cancelled"
 
 
 class Relay:
@@ -94,14 +97,18 @@ class Relay:
                     self._settle(message)
             elif isinstance(message, jsonrpc.Request):
                 self._theirs.add(message.id)
+            elif isinstance(message, jsonrpc.Notification) and message.method == _CANCELLED:
+                self._theirs.discard(_member(message.params, "requestId") or b"")
         return _without(frame, ours, len(messages))
 
     def lost(self, why: str) -> list[bytes]:
-        """The connection is gone: an error for every question that was on its way."""
+        """The connection is gone: an error for every question that was on its way, and for every one that the host was asked the
+        word that nobody takes its answer, which it may still be showing to a person."""
         answers = [
             _error(ident, self._code, f"{why}; the call may or may not have run", sent=True)
             for ident in self._pending
         ]
+        answers += [_taken_back(ident, why) for ident in self._theirs]
         self._pending.clear()
         self._theirs.clear()
         self._own.clear()
@@ -167,7 +174,7 @@ class Relay:
             # By itself, and not its line: in a batch calls stand beside it, which are not to run again.
             self._initialized = _parts(line)[place]
         # MCP: who cancels expects no answer, so none is owed when the connection is lost.
-        elif notification.method == "notifications/cancelled":
+        elif notification.method == _CANCELLED:
             ident = _member(notification.params, "requestId")
             if ident is not None:
                 self._pending.pop(ident, None)
@@ -240,6 +247,11 @@ def _said(response: jsonrpc.Response) -> str:
     except ValueError:
         text = None
     return text if isinstance(text, str) and text else "an error without a message"
+
+
+def _taken_back(ident: bytes, why: str) -> bytes:
+    params = {"requestId": msgspec.Raw(ident), "reason": why}
+    return jsonrpc.notification(_CANCELLED, jsonrpc.encode(params))
 
 
 def _error(ident: bytes, code: int, why: str, *, sent: bool) -> bytes:

@@ -33,6 +33,7 @@ __all__ = [
     "read_running",
     "settings_here",
     "takes_over",
+    "with_profile",
 ]
 
 
@@ -107,7 +108,7 @@ def endpoint(
     Raises `CliError` (exit code 4) where none is named and none runs.
     """
     if url is not None:
-        return Endpoint(_with_profile(url, profile), key or "")
+        return Endpoint(with_profile(url, profile), key or "")
     running = read_running(_state(config, anywhere=anywhere))
     own = running.operator_token if role == "operator" else running.local_token
     # Empty with `operators = "key"`: the gateway has made no operator token then.
@@ -119,7 +120,7 @@ def endpoint(
             hint="pass it in GATEWRIGHT_KEY",
         )
     shown = credential(own, host) if host else own
-    return Endpoint(_with_profile(running.url, profile), key or shown, running.pid)
+    return Endpoint(with_profile(running.url, profile), key or shown, running.pid)
 
 
 def settings_here(config: Path | None) -> Settings:
@@ -248,5 +249,9 @@ def _same(file: Path, other: Path) -> bool:
         return file.absolute() == other
 
 
-def _with_profile(url: str, profile: str | None) -> str:
-    return url if not profile else f"{url.rstrip('/')}/{profile}"
+def with_profile(url: str, profile: str | None) -> str:
+    """The URL of a profile of the gateway at this one, whose query it keeps: a proxy may want it."""
+    if not profile:
+        return url
+    way, sign, query = url.partition("#")[0].partition("?")
+    return f"{way.rstrip('/')}/{profile}{sign}{query}"

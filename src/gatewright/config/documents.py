@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.config.problems import Origin, Problem, SettingsError
+from gatewright.config.problems import NotOfFile, Origin, Problem, SettingsError
 from gatewright.config.toml_positions import KeyPath, statements
 from gatewright.patterns import Pattern
 
@@ -70,7 +70,7 @@ def read(path: Path) -> Document:
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                raise _unreadable(path, "this is not a regular file", "name a TOML file")
+                raise _unreadable(path, "this is not a regular file", "name a TOML file", NotOfFile)
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 content = file.read(MAX_BYTES + 1)
         finally:
@@ -79,9 +79,10 @@ def read(path: Path) -> Document:
             size = max(found.st_size, len(content))
             raise _unreadable(path, f"the file has {size} bytes", f"keep it <= {MAX_BYTES}")
     except FileNotFoundError:
-        raise _unreadable(path, "there is no such file", "check the path") from None
+        raise _unreadable(path, "there is no such file", "check the path", NotOfFile) from None
     except OSError as problem:
-        raise _unreadable(path, f"cannot be read: {problem.strerror}", "check the path") from None
+        what = f"cannot be read: {problem.strerror}"
+        raise _unreadable(path, what, "check the path", NotOfFile) from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -135,8 +136,10 @@ def _is_deeper(value: Any, most: int) -> bool:
 _SYNTAX = 'keys are written `key = "text"`, tables `[name]`, servers `[[servers]]`'
 
 
-def _unreadable(path: Path, what: str, instead: str) -> SettingsError:
-    return SettingsError([Problem(Origin(path), "", what, instead)])
+def _unreadable(
+    path: Path, what: str, instead: str, kind: type[SettingsError] = SettingsError
+) -> SettingsError:
+    return kind([Problem(Origin(path), "", what, instead)])
 
 
 def _lines(text: str) -> dict[KeyPath, int]:

@@ -26,7 +26,7 @@ from gatewright.config.documents import Document, parse, read
 from gatewright.config.draft import Draft
 from gatewright.config.lookup import state_directory
 from gatewright.config.model import Grant
-from gatewright.config.problems import Origin, Problem, SettingsError
+from gatewright.config.problems import NotOfFile, Origin, Problem, SettingsError
 from gatewright.config.servers import build_grant
 from gatewright.config.trust import accept, is_accepted
 from gatewright.storage.errors import StoreError
@@ -67,7 +67,7 @@ def editing(
     target = path.resolve()
     if path.is_symlink() and not target.exists():
         what = f"this is a link to {target}, where no file is"
-        raise SettingsError([Problem(Origin(path), "", what, "remove the link, or name the file")])
+        raise NotOfFile([Problem(Origin(path), "", what, "remove the link, or name the file")])
     if new is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
     if not target.parent.is_dir():
@@ -83,7 +83,7 @@ def editing(
         yield draft
         if draft.text == before:
             return
-        _check(draft, environ)
+        _check(draft, before or "", environ)
         if write:
             # By the text from before: a command's edit must not accept what a stranger wrote beside it (decision 0048).
             ours = before is None or _is_accepted(before, path, environ)
@@ -110,15 +110,24 @@ def _is_accepted(text: str, path: Path, environ: Mapping[str, str] | None) -> bo
     return is_accepted(parse(text, path), os.environ if environ is None else environ)
 
 
-def _check(draft: Draft, environ: Mapping[str, str] | None = None) -> None:
-    """Whether the gateway would take it. Raises `SettingsError`."""
+def _check(draft: Draft, before: str, environ: Mapping[str, str] | None = None) -> None:
+    """Whether the gateway would take it. Raises `SettingsError`: `NotOfFile` where it takes the file as it was."""
+    found = _flaws(draft.text, draft.path, environ)
+    if not found:
+        return
+    was_flawed = _flaws(before, draft.path, environ)
+    instead = "correct what is named above first" if was_flawed else "ask for what fits"
+    more = Problem(Origin(draft.path), "", "the file was left as it is", instead)
+    raise (SettingsError if was_flawed else NotOfFile)([*found, more])
+
+
+def _flaws(text: str, path: Path, environ: Mapping[str, str] | None) -> Sequence[Problem]:
     variables = os.environ if environ is None else environ
     try:
-        build([parse(draft.text, draft.path)], variables, state_directory(variables))
+        build([parse(text, path)], variables, state_directory(variables))
     except SettingsError as found:
-        why = "the file was left as it is"
-        more = [Problem(Origin(draft.path), "", why, "correct what is named above first")]
-        raise SettingsError([*found.problems, *more]) from None
+        return found.problems
+    return ()
 
 
 def add_servers(
@@ -171,7 +180,7 @@ def remove_grants(draft: Draft, grants: Collection[Grant]) -> None:
     gone = [replace(one, origin=_ANYWHERE) for one in grants]
     if any(one not in said for one in gone):
         what = "a grant that was to be taken out of it does not stand there any more"
-        raise SettingsError([Problem(Origin(draft.path), "grants", what, "look at it again")])
+        raise NotOfFile([Problem(Origin(draft.path), "grants", what, "look at it again")])
     # From the end, so that the numbers before stay right.
     for number in reversed(range(len(said))):
         if said[number] in gone:
@@ -217,7 +226,8 @@ def _content(path: Path, target: Path, new: str | None) -> tuple[bytes, int]:
 def _find(draft: Draft, server: str) -> int | None:
     held = draft.data.get("servers", [])
     if not isinstance(held, list):
-        raise _problem(draft, server, "servers is no array of tables", "write [[servers]] for each")
+        what, instead = "servers is no array of tables", "write [[servers]] for each"
+        raise _problem(draft, server, what, instead, SettingsError)
     ids = [one.get("id") if isinstance(one, dict) else None for one in held]
     return ids.index(server) if server in ids else None
 
@@ -234,9 +244,11 @@ def _number(draft: Draft, server: str) -> int:
     return found
 
 
-def _problem(draft: Draft, server: str, what: str, instead: str) -> SettingsError:
+def _problem(
+    draft: Draft, server: str, what: str, instead: str, kind: type[SettingsError] = NotOfFile
+) -> SettingsError:
     number = None
     if isinstance(draft.data.get("servers"), list):
         number = _find(draft, server)
     line = 0 if number is None else draft.line(("servers", number))
-    return SettingsError([Problem(Origin(draft.path, line), f"servers.{server}", what, instead)])
+    return kind([Problem(Origin(draft.path, line), f"servers.{server}", what, instead)])

@@ -22,7 +22,7 @@ from gatewright.config.documents import MAX_BYTES, Document, is_there, parse, re
 from gatewright.config.gh_aw_form import is_form, read_form
 from gatewright.config.model import Server, Settings
 from gatewright.config.own_places import own_places, user_files
-from gatewright.config.problems import Origin, Problem, SettingsError
+from gatewright.config.problems import NotOfFile, Origin, Problem, SettingsError
 from gatewright.config.trust import NotAccepted, check_accepted, is_taken_back
 
 __all__ = [
@@ -193,7 +193,7 @@ def find(
             problem = Problem(
                 Origin(path), "MGP_CONFIG_PATH", "there is no such file", "correct or unset it"
             )
-            raise SettingsError([problem])
+            raise NotOfFile([problem])
         return [path]
     project = next(_project(Path.cwd() if cwd is None else cwd), None)
     return [path for path in (project, user_file(variables)) if path is not None]
@@ -278,4 +278,4 @@ def _check_owner(path: Path) -> None:
         problem = Problem(
             Origin(path), "", "the file belongs to somebody else", f"pass --config {path} to use it"
         )
-        raise SettingsError([problem])
+        raise NotOfFile([problem])

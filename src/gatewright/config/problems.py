@@ -1,4 +1,4 @@
-"""Error types of the configuration: `Problem` (file, line, key, advice; masks secrets in its texts) and `SettingsError`."""
+"""Error types of the configuration: `Problem` (file, line, key, advice; masks secrets in its texts) `SettingsError`, `NotOfFile`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-__all__ = ["Origin", "Problem", "SettingsError"]
+__all__ = ["NotOfFile", "Origin", "Problem", "SettingsError"]
 
 
 _MOST = 8000
@@ -52,3 +52,7 @@ class SettingsError(Exception):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class NotOfFile(SettingsError):  # noqa: N818 - a verdict
+    """No word in the file is at fault, but its path, or what a command was to make of it: correcting the file would not help."""

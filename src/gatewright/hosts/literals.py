@@ -20,7 +20,7 @@ from gatewright.command_text import to_type
 from gatewright.config.check import Report
 from gatewright.config.documents import Document, read
 from gatewright.config.edit import editing
-from gatewright.config.problems import Origin, Problem, SettingsError
+from gatewright.config.problems import NotOfFile, Origin, Problem
 from gatewright.config.secrets import Secrets
 from gatewright.config.toml_positions import KeyPath
 from gatewright.hosts.entry_places import secret_name
@@ -72,7 +72,7 @@ def move_literals(path: Path, secrets: Secrets, allowed: Allow) -> list[Problem]
         # Nobody kept others from writing until now, and `servers.3` may be another server.
         if draft.data != document.data:
             what = "somebody has changed it in the meantime; nothing was written"
-            raise SettingsError([Problem(Origin(path), "", what, "run the command again")])
+            raise NotOfFile([Problem(Origin(path), "", what, "run the command again")])
         for one in changes:
             draft.put(one.path, one.text)
     # The store had these values under these names already; what is new is that this file may use them.

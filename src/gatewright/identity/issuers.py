@@ -32,7 +32,7 @@ class Known(NamedTuple):
 
 def known_of(settings: Settings, before: Known) -> Known:
     """What takes tokens by these settings. `before` goes on where it would be the same, with all that it
-    has learned; else nothing is known of any token any more."""
+    has learned; else nothing is known of any token any more but when it ends."""
     said = settings.oauth, base_of(settings), settings.gateway.name, settings.secrets
     if not settings.oauth.issuers or said == before.said:
         return before if said == before.said else Known()
@@ -45,6 +45,7 @@ def known_of(settings: Settings, before: Known) -> Known:
         [Issuer(one, clock=time.time, monotonic=time.monotonic) for one in trusted],
         clock=time.time,
         monotonic=time.monotonic,
+        before=before.tokens,
     )
     required = dict.fromkeys(scope for one in trusted for scope in one.required_scopes)
     meant = dict.fromkeys(scope for one in trusted for scope in one.permissions or ())

@@ -7,7 +7,7 @@ decides comes from the second reading.
 What goes wrong with tokens goes wrong here: an algorithm that the token itself chooses (`none`, or HMAC with a
 public key for its secret), a key of another issuer, an audience that is somebody else. So algorithms are
 asymmetric and from a list, keys are looked for with the issuer that was configured, and a token without an
-audience, an end or a subject is none.
+audience or a subject is none, and so is a signed one without an end.
 
 Source: RFC 9068, 7519, 7517, 8725 (best practice), 7662, 8414, 9728; MCP 2025-11-25 and 2026-07-28,
 basic/authorization. Signatures are joserfc's.
@@ -19,6 +19,7 @@ import binascii
 import warnings
 from base64 import urlsafe_b64decode
 from collections.abc import Collection, Mapping
+from math import inf
 from typing import Any, Literal
 
 import msgspec
@@ -58,6 +59,7 @@ Why = Literal[
     "key",
     "signature",
     "expired",
+    "endless",
     "early",
     "audience",
     "subject",
@@ -89,6 +91,7 @@ class Claims(msgspec.Struct, frozen=True):
     subject: str
     audience: tuple[str, ...]
     expires: float
+    """As it was said, without the leeway of clocks; infinite where an issuer that was asked names no end."""
     client: str = ""
     scopes: tuple[str, ...] = ()
     every: Mapping[str, Any] = {}
@@ -236,6 +239,8 @@ def read_jwt(
         raise TokenRefused("signature") from None
     if said.iss != issuer:  # `peek` read it from a text that nobody had verified
         raise TokenRefused("issuer")
+    if said.exp is None:  # RFC 9068 §2.2: nobody is asked about it, so it would be good for ever
+        raise TokenRefused("endless")
     return _claims(said, every, now, leeway_s, subject_claim)
 
 
@@ -266,7 +271,9 @@ def read_introspection(
 def _claims(
     said: _Said, every: Mapping[str, Any], now: float, leeway_s: float, subject_claim: str
 ) -> Claims:
-    if said.exp is None or said.exp + leeway_s <= now:
+    # RFC 7662 §2.2: whoever is asked need not say when it ends; it is asked again.
+    expires = inf if said.exp is None else said.exp
+    if expires + leeway_s <= now:
         raise TokenRefused("expired")
     if said.nbf is not None and said.nbf - leeway_s > now:
         raise TokenRefused("early")
@@ -281,7 +288,7 @@ def _claims(
     ):  # a client's id is not a user's: whoever names both alike is another
         raise TokenRefused("subject")
     scopes = dict.fromkeys((*scopes_in(said.scope), *scopes_in(said.scp)))
-    return Claims(subject, audience, said.exp + leeway_s, client, tuple(scopes), every)
+    return Claims(subject, audience, expires, client, tuple(scopes), every)
 
 
 def _decoded(part: str) -> bytes:

@@ -4,6 +4,9 @@ A token is looked at when it is first shown and again after a while (`Trusted.re
 are fetched again that it was signed with), not for each call: in between, what is known of it is a look-up by its SHA-256.
 The token itself is kept nowhere, and goes nowhere but to the issuer that is asked about it.
 
+To an issuer a token that has ended and one that was taken back are the same: both are inactive. So nobody is asked about one in use from its end on
+(`exp`), and what was found out about that end is not forgotten, neither by another look nor by a reload.
+
 Nobody shows a token again while a call of theirs runs, or while they listen. Such tokens are looked at by whoever knows
 of them (`renew`), in good time, so that an issuer that is away for a moment ends nothing.
 
@@ -15,8 +18,10 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
+from math import inf
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -53,15 +58,23 @@ _UNAVAILABLE = Refusal(
     "asked: try again later; the gateway's log says why",
 )
 
+_SAID: Mapping[str, str] = {
+    "endless": "it has no exp, which a signed token needs (RFC 9068): let the issuer set one, or have its tokens introspected"
+}
+"""What is no mistake of whoever shows the token, in words for the operator."""
+
 log = logging.getLogger("gatewright.identity")
 
 
 class _Good(msgspec.Struct, frozen=True):
-    """A token that is good, and lets somebody in who has what all need. `expires` is Unix seconds, the other two are
-    monotonic ones: until when that is believed, and when it is time to look again at a token in use."""
+    """A token that is good, and lets somebody in who has what all need. `ends` and `expires` are Unix seconds, its end as its
+    `issuer` says it and with the leeway of clocks; the other two are monotonic ones: until when that is believed, and when it is
+    time to look again at a token in use."""
 
     until: float
     ahead: float
+    issuer: str
+    ends: float
     expires: float
     caller: Caller
     audience: frozenset[str]
@@ -79,9 +92,10 @@ class Tokens:
         *,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
+        before: Tokens | None = None,
     ) -> None:
         """`clock` gives Unix seconds, `monotonic` seconds that only grow. At most one of the issuers is
-        asked about tokens that do not say whose they are."""
+        asked about tokens that do not say whose they are. `before` are those of the configuration before: of them is known when they end."""
         self._by_url = {one.trusted.issuer: one for one in issuers}
         asked = [one for one in issuers if one.trusted.introspection is not None]
         # With several, asking each would show the token of one issuer to the others.
@@ -93,10 +107,19 @@ class Tokens:
         self._bad: OrderedDict[bytes, tuple[float, Refusal]] = OrderedDict()
         # Those that were good when their issuer could last be asked: they wait behind nobody's guesses.
         self._known: OrderedDict[bytes, bool] = OrderedDict()
+        # Of those that were good: whose they are, and when they end.
+        self._ends: OrderedDict[bytes, tuple[str, float]] = (
+            OrderedDict() if before is None else before._ends
+        )
+        # Those that have ended since.
+        self._over: OrderedDict[bytes, bool] = OrderedDict()
 
     def known(self, credential: str) -> Caller | Literal["expired"] | None:
         """Whom a token that was looked at makes of its bearer; None for every other text."""
-        found = self._good.get(_digest(credential))
+        digest = _digest(credential)
+        found = self._good.get(digest)
+        if found is None and digest in self._over:
+            return "expired"
         if found is None or found.lacking is not None:
             return None
         return found.caller if self._clock() < found.expires else "expired"
@@ -131,17 +154,21 @@ class Tokens:
     def is_due(self, credential: str) -> bool:
         """Whether it is time to look again at a token that is in use. One whose time is over is asked about no more:
         its issuer could not tell that from its being taken back."""
-        found = self._good.get(_digest(credential))
+        digest = _digest(credential)
+        found = self._good.get(digest)
         if found is None:
-            return True
-        return self._monotonic() >= found.ahead and self._clock() < found.expires
+            return digest not in self._over
+        return self._monotonic() >= found.ahead and self._clock() < found.ends
 
     async def renew(self, credential: str) -> Refusal | None:
         """Look again at a token that is in use: why it lets nobody in any more, or None. As long as the issuer's last word
         is believed, it changes nothing that it cannot be asked."""
         digest = _digest(credential)
-        fresh, now = await self._looked(credential, True), self._monotonic()
-        found = self._good.get(digest)
+        ended = partial(self._has_ended, digest, self._issuer_of(credential))
+        fresh = _EXPIRED if ended() else await self._looked(credential, True)
+        if fresh is _UNAVAILABLE and ended():  # while its issuer was asked
+            fresh = _EXPIRED
+        found, now = self._good.get(digest), self._monotonic()
         if fresh is _UNAVAILABLE and found is not None and now < found.until:
             later = now + max(_AGAIN_S, (found.until - now) / 2)
             # Half of what is left each time: more often towards the end, when it begins to matter.
@@ -152,7 +179,10 @@ class Tokens:
 
     def lapsed(self, credential: str) -> Refusal | None:
         """The refusal where the last word about a token is believed no more."""
-        found = self._good.get(_digest(credential))
+        digest = _digest(credential)
+        if digest in self._over or self._has_ended(digest, self._issuer_of(credential)):
+            return None
+        found = self._good.get(digest)
         return _UNAVAILABLE if found is None or self._monotonic() >= found.until else None
 
     def _kept(self, digest: bytes, fresh: _Good | Refusal) -> _Good | Refusal:
@@ -163,22 +193,39 @@ class Tokens:
             self._good.pop(digest, None)
             if fresh is not _UNAVAILABLE:
                 self._known.pop(digest, None)
+            if fresh is _EXPIRED:
+                _keep(self._over, digest, True)
+            elif fresh is not _UNAVAILABLE:
+                self._ends.pop(digest, None)
             _keep(self._bad, digest, (self._monotonic() + _REFUSED_S, fresh))
         else:
             _keep(self._good, digest, fresh)
             _keep(self._known, digest, True)
+            _keep(self._ends, digest, (fresh.issuer, fresh.ends))
+            self._over.pop(digest, None)
         return fresh
 
-    async def _looked(self, credential: str, known: bool) -> _Good | Refusal:
+    def _issuer_of(self, credential: str) -> Issuer | None:
         seen = peek(credential)
-        issuer = self._of_opaque if seen is None else self._by_url.get(seen.issuer)
+        return self._of_opaque if seen is None else self._by_url.get(seen.issuer)
+
+    def _has_ended(self, digest: bytes, issuer: Issuer | None) -> bool:
+        """Whether a token that was good has come to its end. Only what its own issuer said counts, and only while that one is trusted."""
+        whose, ends = self._ends.get(digest, ("", inf))
+        if issuer is None or issuer.trusted.problem or issuer.trusted.issuer != whose:
+            return False
+        return self._clock() >= ends
+
+    async def _looked(self, credential: str, known: bool) -> _Good | Refusal:
+        seen, issuer = peek(credential), self._issuer_of(credential)
         try:
             if issuer is None or len(credential) > MOST_CHARS:
                 raise TokenRefused("malformed" if seen is None else "issuer")
             claims = await issuer.check(credential, seen, known=known)
             caller = caller_of(issuer.trusted, claims)
         except TokenRefused as problem:
-            return self._refused(problem.why, issuer)
+            gone = problem.why == "inactive" and self._has_ended(_digest(credential), issuer)
+            return self._refused("expired" if gone else problem.why, issuer)
         except Unreachable:
             return _UNAVAILABLE
         trusted, now, until = issuer.trusted, self._monotonic(), issuer.believed_until()
@@ -186,7 +233,9 @@ class Tokens:
         return _Good(
             until,
             (now + until) / 2,
+            trusted.issuer,
             claims.expires,
+            claims.expires + trusted.leeway_s,
             caller,
             frozenset(map(_bare, claims.audience)),
             not set(trusted.audience).isdisjoint(claims.audience),
@@ -195,7 +244,7 @@ class Tokens:
 
     def _refused(self, why: Why, issuer: Issuer | None) -> Refusal:
         name = "no issuer that is configured" if issuer is None else issuer.trusted.name
-        log.info("a token of %s was refused: %s", name, why)
+        log.info("a token of %s was refused: %s", name, _SAID.get(why, why))
         return _EXPIRED if why == "expired" else _FAILED
 
 

@@ -33,7 +33,8 @@ class SdkError(Exception):
     """The base of all of them: `except SdkError` catches whatever the SDK raises on purpose.
 
     `reason` is a row of `mcp.wire.codes.REASONS`; without one the class has its usual one. `details` are JSON values
-    for programs. `str()` is one sentence about the problem and one about what to do next.
+    for programs. `again` is what an error that was received says of `retryable`, which else follows from the reason.
+    `str()` is one sentence about the problem and one about what to do next.
     """
 
     usual_reason: ClassVar[str] = "internal"
@@ -46,12 +47,14 @@ class SdkError(Exception):
         reason: str | None = None,
         details: Mapping[str, Any] | None = None,
         advice: str | None = None,
+        again: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.reason = reason or self.usual_reason
         self.details: dict[str, Any] = dict(details or {})
         self.what_next = self.advice if advice is None else advice
+        self._again = again
 
     def __str__(self) -> str:
         return f"{self.message}. {self.what_next}" if self.what_next else self.message
@@ -68,6 +71,8 @@ class SdkError(Exception):
         """Whether the same call may be made again: it may succeed later, and the first one did certainly nothing."""
         from gatewright.mcp.wire.codes import UNTOUCHED, reason_of
 
+        if self._again is not None:
+            return self._again
         row = reason_of(self.reason)
         # Refused before anything was carried out (by MGP's categories of codes), or never sent.
         return row.retryable and (row.mgp_code in UNTOUCHED or self.details.get("sent") is False)

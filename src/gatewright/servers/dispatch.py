@@ -196,7 +196,8 @@ class Dispatch:
         if "_mgp" in params:
             back = _Listening(back)
         outcome = await self._asked(owner, params, call, back)
-        if type(outcome) is not Failure or outcome.error is None or self._persisting is None:
+        # Who was connected for this call may have turned out not to speak MGP.
+        if type(outcome) is not Failure or not outcome.mgp or self._persisting is None:
             return outcome
 
         async def put() -> Outcome:

@@ -49,6 +49,7 @@ from gatewright.transport.posted_messages import (
 )
 from gatewright.transport.session_liveness import Asked, SessionLiveness
 from gatewright.transport.sse_endpoint import endpoint_of
+from gatewright.web.redirects import redirect_said
 from gatewright.web.sse import SseEvent
 
 __all__ = ["NoEventStream", "SsePipe", "connect_sse"]
@@ -195,7 +196,9 @@ class SsePipe:
         # Without a time limit: a server may be silent for as long as nobody asks anything.
         answer = await self._upstream.events(self._headers, self._take)
         if not answer.streamed:
-            told = f"{self._upstream.origin} answered with HTTP {answer.status}, not with an event stream"
+            away = redirect_said(str(self._upstream.url), answer.status, answer.headers)
+            told = away or f"answered with HTTP {answer.status}, not with an event stream"
+            told = f"{self._upstream.origin} {told}"
             raise NoEventStream(told, answer)
 
     def _take(self, event: SseEvent) -> None:

@@ -34,6 +34,7 @@ from gatewright.transport.base import (
 from gatewright.transport.http_dial import client_context, reach_host
 from gatewright.transport.pipe_ends import Backlog, End
 from gatewright.transport.websocket_client import CLOSE_S, ClientSide
+from gatewright.web.redirects import redirect_said
 
 __all__ = [
     "BROKEN_TEXT",
@@ -260,8 +261,6 @@ class _Dial(dial):
 
 
 def _refusal(status: int) -> str:
-    if status // 100 == 3:
-        return f"answered with a redirect, which is not followed (HTTP {status}); configure the address it leads to"
     return f"refused the connection: HTTP {status}"
 
 
@@ -309,7 +308,9 @@ async def connect(
             raise
     except InvalidStatus as refused:
         status = refused.response.status_code
-        raise CannotConnect(f"{url} {_refusal(status)}", status) from None
+        named = refused.response.headers.get_all("Location")
+        away = redirect_said(url, status, {"Location": named[0]} if named else {})
+        raise CannotConnect(f"{url} {away or _refusal(status)}", status) from None
     except (OSError, TimeoutError, WebSocketException, ValueError) as problem:
         raise CannotConnect(f"{url} cannot be reached: {str(problem) or 'no answer'}") from problem
     pipe = Connected(cast("ClientSide", connection), receiver, limits)

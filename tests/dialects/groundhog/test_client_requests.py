@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from os import urandom
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ async def begun(asking: ClientRequests) -> asyncio.Task[Any]:
 
 async def test_an_answer_finds_its_question_by_the_id() -> None:
     wire = Wire()
-    asking = ClientRequests(wire)
+    asking = ClientRequests(wire, urandom)
     one, two = await begun(asking), await begun(asking)
     assert [message["method"] for message in wire.sent] == ["tools/invoke"] * 2
     first, second = (json.dumps(message["id"]).encode() for message in wire.sent)
@@ -42,13 +43,16 @@ async def test_an_answer_finds_its_question_by_the_id() -> None:
 @pytest.mark.parametrize(
     ("response", "words"),
     [
-        (jsonrpc.Response(b'"gw-1"', error=b'{"code":1,"message":"broken"}'), "broken"),
-        (jsonrpc.Response(b'"gw-1"', error=b"7"), "it failed"),
-        (jsonrpc.Response(b'"gw-1"', result=b"{"), "its answer cannot be read"),
+        (
+            jsonrpc.Response(b'"gw-0000000000000000"', error=b'{"code":1,"message":"broken"}'),
+            "broken",
+        ),
+        (jsonrpc.Response(b'"gw-0000000000000000"', error=b"7"), "it failed"),
+        (jsonrpc.Response(b'"gw-0000000000000000"', result=b"{"), "its answer cannot be read"),
     ],
 )
 async def test_an_error_or_nonsense_ends_the_question(response: Any, words: str) -> None:
-    asking = ClientRequests(Wire())
+    asking = ClientRequests(Wire(), bytes)
     task = await begun(asking)
     asking.answered(response)
     with pytest.raises(CannotAsk, match=words):
@@ -56,7 +60,7 @@ async def test_an_error_or_nonsense_ends_the_question(response: Any, words: str)
 
 
 async def test_nobody_waits_for_a_connection_that_is_gone() -> None:
-    asking = ClientRequests(Wire())
+    asking = ClientRequests(Wire(), bytes)
     task = await begun(asking)
     asking.close()
     with pytest.raises(CannotAsk, match="closed"):
@@ -66,4 +70,4 @@ async def test_nobody_waits_for_a_connection_that_is_gone() -> None:
         raise Closed("closed by the peer")
 
     with pytest.raises(CannotAsk, match="closed by the peer"):
-        await ClientRequests(closed)("tools/invoke", {})
+        await ClientRequests(closed, bytes)("tools/invoke", {})

@@ -99,6 +99,12 @@ def test_a_gateway_elsewhere_is_named_by_its_url(settings: Settings) -> None:
     assert bridge.entry["args"] == ["bridge", "--profile", "any", "--url", url]
 
 
+def test_a_profile_leaves_the_query_of_a_url_where_it_is(settings: Settings) -> None:
+    url = "https://proxy.example/mcp?tenant=a"
+    told = tell(CURSOR, wish(url=url, profile="any"), settings)
+    assert told.entry == {"url": "https://proxy.example/mcp/any?tenant=a"}
+
+
 def test_a_profile_is_part_of_the_way(settings: Settings) -> None:
     assert tell(CURSOR, wish(profile="dev"), allowing(settings)).entry == {"url": f"{URL}/dev"}
     assert tell(CURSOR, wish(profile="dev"), settings).entry["args"] == [

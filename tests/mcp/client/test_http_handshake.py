@@ -75,6 +75,19 @@ async def test_a_legacy_server_gives_a_session_and_is_told_the_revision(status: 
         assert not link.modern
 
 
+@pytest.mark.parametrize("era", ["auto", "legacy", "modern"])
+async def test_a_redirect_is_not_followed_and_says_where_it_leads(era: Any) -> None:
+    """As a mounted application answers whose path ends with a slash."""
+    async with greeting(era) as (_, server, starting):
+        asked = await server.next("initialize" if era == "legacy" else "server/discover")
+        asked.say(307, Location="/mcp/")
+        with pytest.raises(LinkClosed) as caught:
+            await within(starting)
+        there = server.url.rpartition("/")[0] + "/mcp/"
+        assert f"the server answered with a redirect to {there}" in str(caught.value)
+        assert server.idle()
+
+
 async def test_a_revision_without_the_header_is_not_told_it() -> None:
     async with greeting("legacy") as (link, server, starting):
         (await server.next("initialize")).result({**OLD, "protocolVersion": "2025-03-26"})

@@ -315,7 +315,7 @@ async def test_a_call_of_which_the_operator_says_that_it_may_be_repeated_is_so_o
     ("status", "body", "words"),
     [
         (500, b"oops", "answered HTTP 500"),
-        (302, b"", "answered HTTP 302"),
+        (302, b"", "a redirect, which is not followed (HTTP 302)"),
         (403, b"", "refused access"),
         (503, b"", "overloaded"),
         (202, b"", "without an answer"),

@@ -185,6 +185,7 @@ def test_what_names_something_by_a_number_of_its_session_is_known_by_its_method(
         (503, {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, "upstream_unavailable", 1000),
         (503, {"Retry-After": "999999999"}, "upstream_unavailable", 1000),
         (401, {}, "upstream_error", None),
+        (307, {"Location": "https://elsewhere.example"}, "upstream_error", None),
         (500, {}, "upstream_error", None),
     ],
 )
@@ -195,6 +196,8 @@ def test_a_refusal_names_its_status(
     assert isinstance(found, Failure)
     assert (found.reason, found.retry_after_ms) == (reason, after)
     assert str(status) in found.message
+    assert ("redirect" in found.message) == (status == 307)
+    assert "elsewhere.example" not in found.message, "callers have no use for it"
 
 
 def test_the_servers_own_error_goes_before_the_status() -> None:

@@ -17,7 +17,7 @@ DONE = Answer(b"{}")
 def error(code: int = 3000, **mgp: Any) -> Failure:
     """A server's own error with MGP's hints."""
     said = {"code": code, "message": "slow down", "data": {"_mgp": {"retryable": True, **mgp}}}
-    return Failure("upstream_error", error=json.dumps(said).encode())
+    return Failure("upstream_error", error=json.dumps(said).encode(), mgp=True)
 
 
 class Call:

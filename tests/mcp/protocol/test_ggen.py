@@ -254,12 +254,15 @@ def test_a_servers_own_error_keeps_its_words() -> None:
 def test_a_time_limit_of_the_server_itself_is_one(data: Any, limit: int | None) -> None:
     """GGEN-to-6, for a server that speaks MGP and stopped its tool before the gateway did."""
     raw = json.dumps({"code": 3003, "message": "slow did not end within 1 s", "data": data})
-    late = Failure("upstream_error", "x", error=raw.encode())
+    late = Failure("upstream_error", "x", error=raw.encode(), mgp=True)
     error = json.loads(ggen.error_of(late, "t", method="tools/call", tool="slow")[0])
     assert (error["code"], error["message"]) == (-32003, "Tool execution timeout")
     told = {name: error["data"][name] for name in ("error_type", "tool_name", "timeout_ms")}
     assert told == {"error_type": "ToolTimeout", "tool_name": "slow", "timeout_ms": limit}
     assert len(error["data"]["suggestions"]) == 3
+    foreign = Failure("upstream_error", "x", error=raw.encode())
+    error = json.loads(ggen.error_of(foreign, "t", method="tools/call", tool="slow")[0])
+    assert error["data"]["error_type"] != "ToolTimeout"  # 3003 of a server that never heard of MGP
 
 
 def test_a_tool_that_says_it_failed_is_an_execution_error() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from os import urandom
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.call import Client, Mgp
+from gatewright.call import Client, Mgp, Question
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.client_params import Dropped, Notice, Rejected
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound
@@ -124,7 +125,8 @@ def test_answers_and_broken_frames_keep_their_ids() -> None:
 
 def test_questions_have_ids_of_their_own() -> None:
     conversation = started()
-    asked = [conversation.ask("roots/list", None), conversation.ask("x", {"n": 2**60})]
+    questions = Question("roots/list", None), Question("x", {"n": 2**60})
+    asked = [conversation.ask(one, urandom) for one in questions]
     assert len({ident for ident, _ in asked}) == 2
     ident, frame = asked[1]
     expected = {"jsonrpc": "2.0", "method": "x", "params": {"n": 2**60}}

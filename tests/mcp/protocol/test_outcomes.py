@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Client, Failure, Mgp, Refusal
 from gatewright.mcp.protocol.outcomes import Spelled, spell, spell_error, spell_reason
@@ -229,7 +230,34 @@ def test_help_in_a_servers_error_is_for_who_negotiated_mgp() -> None:
         bare = {"code": 3000, "message": "m", "data": {"x": 1}}
         assert error(failed(body), plain) == bare
     for mgp in (OLD_MGP, NEW_MGP):
-        assert spelled(failed(body), mgp).error == body
+        assert spelled(replace(failed(body), mgp=True), mgp).error == body
+        assert error(failed(body), mgp)["data"] == {"_mgp": {"n": 1.5}, "x": 1, "_meta": THEIRS}
+
+
+THEIRS = {ERROR_ORIGIN: "server"}
+
+
+@pytest.mark.parametrize("code", sorted({one.mgp_code for one in REASONS.values()} - {-32603}))
+@pytest.mark.parametrize("said", ["charged", [1], 7, True, {"_mgp": None}, {"x": 1.5}, None])
+def test_a_number_of_a_server_without_mgp_is_not_taken_for_one_of_ours(
+    code: int, said: Any
+) -> None:
+    """Nothing that it says is lost, and nobody is told that asking again helps."""
+    body = jsonrpc.encode({"code": code, "message": "m", "data": said})
+    outcome = replace(failed(body), once=True)
+    for plain in (OLD, NEW):
+        mine = {"data": {}} if said == {"_mgp": None} else {"data": said}
+        assert error(outcome, plain) == {"code": code, "message": "m", **mine}
+    if code <= 0:
+        return
+    kept = said if isinstance(said, dict) else {} if said is None else {"data": said}
+    help_ = recovery("upstream_error", once=True)
+    for mgp in (OLD_MGP, NEW_MGP):
+        data = {"trace_id": "t-1", **kept, "_mgp": help_, "_meta": THEIRS}
+        assert error(outcome, mgp) == {"code": code, "message": "m", "data": data}
+        own = replace(outcome, mgp=True)
+        if not isinstance(said, dict) and said is not None:
+            assert spelled(own, mgp).error == body
 
 
 @pytest.mark.parametrize(

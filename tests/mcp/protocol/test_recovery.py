@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.mcp.protocol import recovery as recovery_rules
 from gatewright.mcp.protocol.recovery import (
     Again,
     Hint,
@@ -13,10 +14,15 @@ from gatewright.mcp.protocol.recovery import (
     Policy,
     Report,
     Retries,
-    read_hint,
 )
 from gatewright.mcp.protocol.retry_hints import MIRROR
 from gatewright.mcp.wire.codes import REASONS, recovery
+
+
+def read_hint(error: dict[str, Any], *, mgp: bool = True) -> Hint:
+    """The hint of an error of a peer with which MGP was negotiated."""
+    return recovery_rules.read_hint(error, mgp=mgp)
+
 
 SEED: dict[str, Any] = {
     "code": 3000,
@@ -73,6 +79,8 @@ def test_the_word_of_a_gateway_to_plain_callers_is_understood() -> None:
         "data": {"reason": "rate_limited", "retry_after_ms": 700},
     }
     assert read_hint(error) == Hint(True, 700, "fixed_delay", None, refused=True, explicit=True)
+    # A plain caller cannot tell it from what any server writes: it waits with what harms nobody, and repeats nothing else.
+    assert read_hint(error, mgp=False) == Hint(True, 700, "fixed_delay", None, explicit=True)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +115,17 @@ def test_each_code_means_by_itself_what_the_careful_row_of_the_table_says(row: i
     rows = [one for one in REASONS.values() if one.mgp_code == row]
     expected = all(one.retryable for one in rows)
     assert read_hint({"code": row, "message": "x"}).retryable == expected
+
+
+@pytest.mark.parametrize("row", sorted({one.mgp_code for one in REASONS.values()} - {-32603}))
+@pytest.mark.parametrize("data", [{}, {"data": "2001"}, {"data": {"_mgp": None, "x": 1}}])
+def test_no_code_means_anything_where_nobody_speaks_mgp(row: int, data: dict[str, Any]) -> None:
+    if row > 0:
+        assert read_hint({"code": row, "message": "x", **data}, mgp=False) == Hint(False, 1000)
+
+
+def test_an_object_of_mgps_beside_a_code_says_whose_it_is() -> None:
+    assert read_hint(SEED, mgp=False) == read_hint(SEED)
 
 
 @pytest.mark.parametrize("name", sorted(REASONS))

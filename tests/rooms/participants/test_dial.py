@@ -47,3 +47,11 @@ async def test_a_refusal_of_the_gateway_ends_what_it_is_about() -> None:
         with pytest.raises(RoomRefusedError) as refused:
             await ada.request("bob", "tools/list", timeout_s=5)
     assert refused.value.error == "capability_violation"
+
+
+async def test_the_query_of_a_url_is_kept() -> None:
+    async with (
+        Hall({"ada": FULL}) as hall,
+        join(f"{hall.url}?tenant=a", topic="lobby", token=token_of("ada")) as ada,
+    ):
+        assert ada.id == "ada"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Failure, Refusal
+from gatewright.mcp.wire.headers_and_meta import ERROR_ORIGIN
 from gatewright.sdk import errors
 from gatewright.sdk.client.calls import raised
 
@@ -17,7 +18,7 @@ def answered(code: Any, **data: Any) -> errors.SdkError:
     error: dict[str, Any] = {"code": code, "message": "no", "extra": [1]}
     if data:
         error["data"] = data
-    return raised(Failure("upstream_error", error=json.dumps(error).encode()), 30)
+    return raised(Failure("upstream_error", error=json.dumps(error).encode(), mgp=True), 30)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,21 @@ def test_each_error_becomes_its_exception_and_stays_whole_in_the_details(
     assert found.details == {"code": code, "message": "no", "extra": [1]} | (
         {"data": data} if data else {}
     )
+
+
+@pytest.mark.parametrize("code", [1000, 2001, 3000, 3003, 4001])
+def test_a_code_that_is_no_mgp_has_no_meaning(code: int) -> None:
+    error = json.dumps({"code": code, "message": "no"}).encode()
+    found = raised(Failure("upstream_error", error=error), 30)
+    assert (type(found), found.retryable) == (errors.InternalError, False)
+    behind = answered(code, _meta={ERROR_ORIGIN: "server"}, _mgp={"retryable": False})
+    assert (type(behind), behind.retryable) == (errors.InternalError, False)
+
+
+def test_what_an_error_says_of_asking_again_counts_more_than_its_reason() -> None:
+    assert answered(3000).retryable
+    assert not answered(3000, _mgp={"retryable": False}).retryable
+    assert not answered(-32000, reason="rate_limited", _mgp={"retryable": False}).retryable
 
 
 def test_an_error_that_cannot_be_read_is_named() -> None:

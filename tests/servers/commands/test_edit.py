@@ -43,6 +43,27 @@ def test_a_command_is_added_with_its_arguments_and_environment(shell: Shell) -> 
     }
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("add", "a"), "choose another id, or --replace"),
+        (("add", "b b"), "the file was left as it is; ask for what fits"),
+        (("list", "--config", "none.toml"), "there is no such file; check the path"),
+    ],
+)
+def test_what_is_wrong_with_the_words_is_no_reason_to_correct_the_file(
+    shell: Shell, words: tuple[str, ...], said: str
+) -> None:
+    file = shell.write("mgp.toml", FILE)
+    done = shell.run("server", *words, *(("--", "x") if words[0] == "add" else ()))
+    assert file.read_text() == FILE
+    assert (done.code, done.error["code"]) == (2, "configuration")
+    assert said in done.error["message"]
+    assert "correct the file" not in done.error.get("hint", "")
+    shell.write("mgp.toml", FILE + "nonsense")
+    assert "correct the file" in shell.run("server", "rm", "a").error["hint"]
+
+
 def test_a_url_is_added_to_a_file_that_is_begun(shell: Shell) -> None:
     done = shell.run(
         "server", "add", "web", "--url", "http://127.0.0.1:1/mcp", "--header", "X-A=b", "--json"

@@ -86,7 +86,7 @@ class GroundhogPeer:
         self._who = Standing(parts, caller, door=door, credential=credential, profile=profile)
         self._profile = profile
         self._pipe: Pipe | None = None
-        self._asking = ClientRequests(self._send)
+        self._asking = ClientRequests(self._send, parts.front.random)
         self._tasks: set[asyncio.Task[None]] = set()
         self._flight = InFlight()
         self._alarm: asyncio.TimerHandle | None = None
@@ -232,7 +232,7 @@ class GroundhogPeer:
         unknown = self._who.authenticate(token if request.method == "session/create" else None)
         if before is not None and before.who != self._who.known().who:
             self._provide_no_more()
-            self._asking = ClientRequests(self._send, self._asking.count)
+            self._asking = ClientRequests(self._send, self._parts.front.random)
         self._known()
         if unknown is not None:
             return self._turned_down(request.id, request.method, unknown, trace)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gatewright.call import CannotAsk
+from gatewright.mcp.protocol.question_ids import question_id
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Closed
 
@@ -20,18 +21,17 @@ def _closed(_: bytes) -> None:
 
 
 class ClientRequests:
-    """The questions of one connection. `send` raises `Closed` once it is gone. `count` are those that others asked on it before: what
-    answers one of those late answers none of these."""
+    """The questions of one caller on one connection. `send` raises `Closed` once it is gone. `random` gives so many random bytes:
+    what answers late a question of another caller here, or of the connection before, answers none of these."""
 
-    def __init__(self, send: Callable[[bytes], None], count: int = 0) -> None:
+    def __init__(self, send: Callable[[bytes], None], random: Callable[[int], bytes]) -> None:
         self._send = send
+        self._random = random
         self._waiting: dict[bytes, asyncio.Future[Any]] = {}
-        self.count = count
 
     async def __call__(self, method: str, params: dict[str, Any]) -> Any:
         """Put a request and wait for its result. Raises `CannotAsk`."""
-        self.count += 1
-        ident = b'"gw-%d"' % self.count
+        ident = question_id(self._random)
         answer = self._waiting[ident] = asyncio.get_running_loop().create_future()
         try:
             self._send(jsonrpc.request(ident, method, params))

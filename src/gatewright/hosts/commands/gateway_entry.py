@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from gatewright.cli.errors import CliError, Exit
-from gatewright.cli.running import read_running
+from gatewright.cli.running import read_running, with_profile
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load, state_directory
 from gatewright.hosts.entries import local_entry, remote_entry
@@ -109,9 +109,7 @@ def _by_url(host: Host, wish: Wish, settings: Settings) -> bool:
 
 
 def _by_http(host: Host, wish: Wish, settings: Settings) -> Told:
-    url = wish.url or _address(settings)
-    if wish.profile:
-        url = f"{url.rstrip('/')}/{wish.profile}"
+    url = with_profile(wish.url or _address(settings), wish.profile)
     try:
         entry = remote_entry(host, wish.name, url, key=wish.key or "", variable=wish.key_env or "")
     except ValueError as problem:

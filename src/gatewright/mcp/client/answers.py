@@ -26,13 +26,13 @@ _TOOL_ERROR = (b"isError", b"\\u")
 """The member's name may be spelled with escapes; a plain search rules out nearly everything."""
 
 
-def read_reply(reply: Reply, kind: str, modern: bool) -> Outcome:
-    """The outcome in an answer: the result's own text, or the server's own error object."""
+def read_reply(reply: Reply, kind: str, modern: bool, mgp: bool = False) -> Outcome:
+    """The outcome in an answer: the result's own text, or the error object of a server with which `mgp` was negotiated or not."""
     if type(reply) is not Response:
         return reply  # type: ignore[return-value]
     raw = reply.result
     if not raw:
-        return _failed(reply.error)
+        return _failed(reply.error, mgp)
     if not (raw.isascii() or is_utf8_at_once(raw)):
         return _NOT_UTF8
     marked = kind == "tool" and (raw.find(b"isError") >= 0 or raw.find(b"\\u") >= 0)
@@ -46,10 +46,10 @@ def is_large(reply: Reply) -> bool:
     return type(reply) is Response and len(reply.result) > LARGE
 
 
-async def read_large(reply: Reply, kind: str, modern: bool) -> Outcome:
+async def read_large(reply: Reply, kind: str, modern: bool, mgp: bool = False) -> Outcome:
     """The same of a large answer, with turns for others between two pieces of it."""
     if type(reply) is not Response:
-        return read_reply(reply, kind, modern)
+        return read_reply(reply, kind, modern, mgp)
     raw, ident = reply.result, reply.id
     if not await is_utf8(raw):
         return _NOT_UTF8
@@ -107,7 +107,7 @@ _UNATTRIBUTABLE = (
 )
 
 
-def _failed(error: bytes) -> Failure:
+def _failed(error: bytes, mgp: bool) -> Failure:
     if len(error) > DECODED_BYTES:
         said = (
             f"the server's error has {len(error)} bytes, and at most {DECODED_BYTES} are passed on"
@@ -124,7 +124,7 @@ def _failed(error: bytes) -> Failure:
         return Failure(
             "upstream_error", "the server answered with an error without a code or a message"
         )
-    return Failure("upstream_error", "the server answered with an error", error=error)
+    return Failure("upstream_error", "the server answered with an error", error=error, mgp=mgp)
 
 
 def _is_error(error: bytes) -> bool:

@@ -23,6 +23,7 @@ from gatewright.mcp.wire.headers_and_meta import request_headers
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.versions import is_modern, revision
 from gatewright.transport.http_client import Posted
+from gatewright.web.redirects import redirect_said
 
 __all__ = ["FellBack", "greet"]
 
@@ -52,6 +53,9 @@ async def _ask(link: HttpLink, handshake: Handshake, ask: Ask) -> Step:
     posted = await answer.wait()
     if posted is not None and posted.body is not None:
         if not 200 <= posted.status < 300:
+            away = redirect_said(link.spec.url, posted.status, posted.headers)
+            if away:
+                return Failed(f"the server {away}")
             return handshake.refused(posted.status, error_in(posted.body))
         answer.arrived(posted.body)
     if not answer.found.done():

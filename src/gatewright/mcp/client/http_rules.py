@@ -278,6 +278,10 @@ def refusal(
     if status in (401, 403):
         text = f"server {server} refused access (HTTP {status}); check its headers or token"
         return Failure("upstream_error", text)
+    # Where to is for the operator, who reads it when the server is connected anew.
+    if 300 <= status < 400:
+        text = f"server {server} answered with a redirect, which is not followed (HTTP {status})"
+        return Failure("upstream_error", text)
     return Failure("upstream_error", f"server {server} answered HTTP {status}")
 
 

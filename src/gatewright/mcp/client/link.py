@@ -89,7 +89,7 @@ class Link(abc.ABC):
         self.number = next(_numbers)  # of this process; a session that is made again is another
         self.sink = sink
         self.admits: Admits | None = None
-        self.modern = False
+        self.modern = self.mgp = False  # which era it is of; whether MGP was negotiated with it
         self.open = False  # whether a call can be sent now
         self.patient = False  # whether stopping it, once it has ended by itself, waits for its calls as long as they may take
         self._hello: Hello | None = None
@@ -127,7 +127,7 @@ class Link(abc.ABC):
     @hello.setter
     def hello(self, hello: Hello) -> None:
         self._hello = hello
-        self.modern = hello.modern
+        self.modern, self.mgp = hello.modern, hello.mgp is not None
         self.open = not self._closing
         self._outgoing.meet(hello)
 
@@ -306,7 +306,7 @@ class Link(abc.ABC):
         shown = params if plain else self._adapted(exchange, method, params)
         said = self._send(exchange, method, shown)
         if said is not None:
-            return read_reply(said, kind, self.modern)
+            return read_reply(said, kind, self.modern, self.mgp)
         pending[ident] = exchange
         if deadline < clock.rings:
             clock.heed(deadline)
@@ -326,8 +326,8 @@ class Link(abc.ABC):
             return exchange.expired(self.spec.id, method)
         self._ended_by_answer(exchange)
         if is_large(reply):
-            return await read_large(reply, kind, self.modern)
-        return read_reply(reply, kind, self.modern)
+            return await read_large(reply, kind, self.modern, self.mgp)
+        return read_reply(reply, kind, self.modern, self.mgp)
 
     def _ended_by_answer(self, exchange: PendingRequest) -> None:
         self._questions.lives.answered(exchange)

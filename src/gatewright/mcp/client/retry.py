@@ -53,7 +53,7 @@ def hint_of(failure: Failure) -> Hint:
     """What a failure says of asking again: the server's own error, or what we found out ourselves."""
     if failure.error is not None:
         error = _decoded(failure.error)
-        return read_hint(error) if error is not None else Hint()
+        return Hint() if error is None else read_hint(error, mgp=failure.mgp)
     row = reason_of(failure.reason)
     wait = row.retry_after_ms if failure.retry_after_ms is None else failure.retry_after_ms
     return Hint(

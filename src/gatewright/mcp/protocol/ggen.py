@@ -324,7 +324,12 @@ def _of_server(outcome: Refusal | Failure, method: str) -> Refusal | Failure:
         return outcome
     message = said.get("message")
     text = message if isinstance(message, str) and message else outcome.message
-    if said.get("code") == reason_of("timeout").mgp_code:  # it has a time limit of its own
+    # It has a time limit of its own.
+    if (
+        type(outcome) is Failure
+        and outcome.mgp
+        and said.get("code") == reason_of("timeout").mgp_code
+    ):
         limit = _limit_of(said.get("data"))
         return Failure("timeout", text[:_TEXT_CHARS], limit, once=outcome.once)
     # A resource that its server does not have: -32002 in handshake revisions, -32602 since.

@@ -7,13 +7,13 @@ request stands alone, so reading one (`read_modern`) needs no conversation at al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from gatewright.call import Client
+from gatewright.call import Client, Question
 from gatewright.mcp.protocol import negotiate
 from gatewright.mcp.protocol.client_params import (
     Dropped,
@@ -26,6 +26,7 @@ from gatewright.mcp.protocol.client_params import (
 )
 from gatewright.mcp.protocol.initialize_bounds import kept_of, too_much_kept
 from gatewright.mcp.protocol.introduction import Introduction, client_of
+from gatewright.mcp.protocol.question_ids import question_id
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
@@ -279,8 +280,6 @@ class Conversation:
     """Set by the handshake; None before it, and for ever with a modern host."""
     initialized = False
     log_level: str | None = None
-    # On the class, since most conversations are of one modern request and stay as they begin.
-    _asked = 0
 
     def __init__(self, face: negotiate.Face) -> None:
         self._face = face
@@ -377,18 +376,14 @@ class Conversation:
             return Cancelled(jsonrpc.encode(ident)) if known else None
         return notice
 
-    def ask(
-        self, method: str, params: dict[str, Any] | None, progress: bool = False
-    ) -> tuple[bytes, bytes]:
-        """A question for the host: its id (JSON text) and its frame. With `progress` the id is the token, too, under which the
-        host tells how far it is: those of two servers may be one."""
-        self._asked += 1
-        ident = b'"gw-%d"' % self._asked
-        meta = params.get("_meta") if progress and params is not None else None
+    def ask(self, question: Question, random: Callable[[int], bytes]) -> tuple[bytes, bytes]:
+        """A question for the host: its id (JSON text) and its frame. Where its server wants to hear of progress the id is the token,
+        too, under which the host tells how far it is: those of two servers may be one."""
+        ident, params = question_id(random), question.params
+        meta = params.get("_meta") if question.progress is not None and params is not None else None
         if isinstance(meta, dict):
-            token = f"gw-{self._asked}"
-            params = {**(params or {}), "_meta": {**meta, "progressToken": token}}
-        return ident, jsonrpc.request(ident, method, params)
+            params = {**(params or {}), "_meta": {**meta, "progressToken": jsonrpc.decode(ident)}}
+        return ident, jsonrpc.request(ident, question.method, params)
 
     def wants_log(self, client: Client, level: Any) -> bool:
         """Whether a log line of this level, or of none, is for the host: modern hosts ask with each request, legacy ones once."""

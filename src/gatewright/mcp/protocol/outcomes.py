@@ -78,8 +78,7 @@ def spell(
             raw = _mgp_members(raw, client)
         return Spelled(raw)
     if type(outcome) is Failure and outcome.error is not None:
-        error = unpromised(outcome.error) if outcome.once else outcome.error
-        return _relayed(error, method, client, trace_id, once=outcome.once)
+        return _relayed(outcome, method, client, trace_id)
     return spell_reason(outcome, method, client, trace_id, server_info)  # type: ignore[arg-type]
 
 
@@ -205,9 +204,15 @@ _SPOKEN = {
 }
 
 
-def _relayed(error: bytes, method: str, client: Client, trace_id: str, *, once: bool) -> Spelled:
+_MGP_CODES = frozenset(row.mgp_code for row in REASONS.values() if row.mgp_code > 0)
+
+
+def _relayed(outcome: Failure, method: str, client: Client, trace_id: str) -> Spelled:
     """A server's own error, intact but for MGP's part in it and what the eras number differently;
     its status is what MCP 2026-07-28 asks for its code."""
+    error = outcome.error or b""
+    if outcome.once:
+        error = unpromised(error, mgp=outcome.mgp)
     modern = is_modern(client.revision)
     # Nearly every error: nothing in it would change.
     if not modern and client.mgp is None and b'"_mgp"' not in error:
@@ -216,8 +221,9 @@ def _relayed(error: bytes, method: str, client: Client, trace_id: str, *, once: 
         members: dict[str, Any] = dict(jsonrpc.decode_members(error))
         said = jsonrpc.decode(members["code"])
         code = said if isinstance(said, int) else 0  # an odd one has no meaning, and stays
-        marked = _attributed(members, client)
-        changed = _mgp_help(members, code, client, trace_id, once=once) or marked
+        foreign = not outcome.mgp and code in _MGP_CODES
+        helped = _mgp_help(members, code, client, trace_id, once=outcome.once, foreign=foreign)
+        changed = _attributed(members, client, foreign=foreign) or helped
     except (ValueError, KeyError):
         return Spelled(error=error)
     new = eras.error_code(code, method, client)
@@ -229,19 +235,25 @@ def _relayed(error: bytes, method: str, client: Client, trace_id: str, *, once: 
 
 
 def _mgp_help(
-    members: dict[str, Any], code: int, client: Client, trace_id: str, *, once: bool
+    members: dict[str, Any], code: int, client: Client, trace_id: str, *, once: bool, foreign: bool
 ) -> bool:
     """Take `data._mgp` away from who did not negotiate MGP, and see that everybody else has one
-    (MGP §14.4). True where something changed; data that is no object stays what it is."""
-    text = bytes(members.get("data", b""))
-    if text[:1] != b"{" and text not in (b"", b"null"):
+    (MGP §14.4). True where something changed. Data that is no object stays what it is, but beside a code that would else be
+    read as MGP's (`foreign`): there it becomes the member `data` of an object that says what is to be done."""
+    text = bytes(members.get("data", b"null"))
+    if text[:1] == b"{":
+        data: dict[str, Any] = dict(jsonrpc.decode_members(text))
+    elif text == b"null":
+        data = {}
+    elif foreign and client.mgp is not None:
+        data = {"data": members["data"]}
+    else:
         return False
-    data: dict[str, Any] = dict(jsonrpc.decode_members(text)) if text[:1] == b"{" else {}
     if client.mgp is None:
         if "_mgp" not in data:
             return False
         del data["_mgp"]
-    elif "_mgp" in data:
+    elif bytes(data.get("_mgp", b""))[:1] == b"{":
         return False
     else:
         help_ = recovery(_SPOKEN.get(code, "upstream_error"), once=once)
@@ -250,18 +262,19 @@ def _mgp_help(
     return True
 
 
-def _attributed(members: dict[str, Any], client: Client) -> bool:
-    """Say whose word it is where a server's error names a `reason` of ours, to who acts on reasons. True where something changed."""
+def _attributed(members: dict[str, Any], client: Client, *, foreign: bool) -> bool:
+    """Say whose word it is where a server's error names a `reason` of ours, or has a code that is MGP's elsewhere (`foreign`),
+    to who acts on reasons. True where something changed."""
     data = members.get("data", b"")
-    if client.mgp is None or bytes(data)[:1] != b"{":
+    if client.mgp is None or not (isinstance(data, dict) or bytes(data)[:1] == b"{"):
         return False
-    said: dict[str, Any] = dict(jsonrpc.decode_members(data))
+    said: dict[str, Any] = dict(data if isinstance(data, dict) else jsonrpc.decode_members(data))
     reason = jsonrpc.decode(said.get("reason", b"null"))
-    if not isinstance(reason, str) or reason not in REASONS:
+    if not foreign and (not isinstance(reason, str) or reason not in REASONS):
         return False
     meta = jsonrpc.decode(said.get("_meta", b"null"))
     said["_meta"] = {**(meta if isinstance(meta, dict) else {}), ERROR_ORIGIN: "server"}
-    members["data"] = jsonrpc.encode(said)
+    members["data"] = said
     return True
 
 

@@ -3,7 +3,7 @@
 A server says in `error.data._mgp` whether asking again can help, how long to wait and how often. Its word is a wish, not
 an order: our own limits stand above it, and nothing is sent twice that may not be (`Retries` is told so). Silence means no:
 an error without hints is reported, except for the codes whose meaning MGP's table (§14.3) and ggen's fix, where a
-peer of those dialects leaves the object out.
+peer of those dialects leaves the object out. A small positive code of a server that never heard of MGP means nothing here (0117).
 
 No I/O: the owner waits, and brings the randomness that keeps clients from coming back all at once.
 """
@@ -83,15 +83,17 @@ class Report(msgspec.Struct, frozen=True):
     reason: str
 
 
-def read_hint(error: Mapping[str, Any]) -> Hint:
+def read_hint(error: Mapping[str, Any], *, mgp: bool) -> Hint:
     """The hint in a JSON-RPC error object. What is missing or of a wrong type counts as not said.
 
     Read are `data._mgp`, its mirror `data._meta["dev.cloto/mgp"]` (some stacks drop what they do not know,
-    C-50), else the bare members of `data`, else what the code itself means.
+    C-50), else the bare members of `data`, else what the code itself means. The codes of MGP mean something where `mgp`
+    was negotiated with whoever says them, or one of the two objects stands beside them.
     """
     code, data = error.get("code"), error.get("data")
-    meant = _by_code(code if isinstance(code, int) else 0)
-    said = _said(data) if isinstance(data, dict) else None
+    marked = _marked(data) if isinstance(data, dict) else None
+    meant = _by_code(code if isinstance(code, int) else 0, mgp=mgp or marked is not None)
+    said = _bare(data) if marked is None and isinstance(data, dict) else marked
     ran = isinstance(data, dict) and says_it_ran(data)
     if said is None:
         return replace(meant, refused=meant.refused and not ran)
@@ -113,11 +115,15 @@ def read_hint(error: Mapping[str, Any]) -> Hint:
     )
 
 
-def _said(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _marked(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
     meta = data.get("_meta")
     for found in (data.get("_mgp"), meta.get(MIRROR) if isinstance(meta, dict) else None):
         if isinstance(found, dict):
             return found
+    return None
+
+
+def _bare(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return data if "retryable" in data or "retry_after_ms" in data else None
 
 
@@ -132,8 +138,8 @@ def _count(value: object, most: int) -> int | None:
     return int(min(max(value, 0), most)) if value == value else None  # noqa: PLR0124 - NaN
 
 
-def _by_code(code: int) -> Hint:
-    found = _BY_CODE.get(code)
+def _by_code(code: int, *, mgp: bool) -> Hint:
+    found = _BY_CODE.get(code) if mgp or code < 0 else None
     return Hint(code in _GGEN_RETRYABLE, 1000) if found is None else found
 
 

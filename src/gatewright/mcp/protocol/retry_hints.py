@@ -35,10 +35,10 @@ _READ = frozenset((*_PROMISES, "retryable", "details", "_mgp", "_meta"))
 _Change = Callable[[dict[str, Any]], None]
 
 
-def unpromised(error: bytes) -> bytes:
+def unpromised(error: bytes, *, mgp: bool) -> bytes:
     """The JSON-RPC error object as it may travel on where its call may have been carried out. One whose code says that
-    nothing was (`UNTOUCHED`) keeps its promise."""
-    return _changed(error, _unpromise, always=False)
+    nothing was (`UNTOUCHED`) keeps its promise, where `mgp` was negotiated with its server; elsewhere that is any number."""
+    return _changed(error, _unpromise, kept=UNTOUCHED if mgp else frozenset())
 
 
 def renamed(error: bytes, exposed: Callable[[str], str | None]) -> bytes:
@@ -52,19 +52,20 @@ def renamed(error: bytes, exposed: Callable[[str], str | None]) -> bytes:
             if name is not None:
                 holder[_FALLBACK] = name
 
-    return _changed(error, rename, always=True)
+    return _changed(error, rename)
 
 
-def _changed(error: bytes, change: _Change, *, always: bool) -> bytes:
-    """The error with each object in it changed that clients read hints from; its own bytes where that changes nothing."""
+def _changed(error: bytes, change: _Change, kept: frozenset[int] = frozenset()) -> bytes:
+    """The error with each object in it changed that clients read hints from; its own bytes where that changes nothing, and with
+    one of the codes `kept` unless its data says that the call ran."""
     try:
         members: dict[str, Any] = dict(jsonrpc.decode_members(error))
         data = jsonrpc.decode(members["data"])
         code = jsonrpc.decode(members["code"])
     except (KeyError, ValueError):
         return error
-    untouched = isinstance(code, int) and code in UNTOUCHED
-    if not isinstance(data, dict) or (untouched and not always and not says_it_ran(data)):
+    untouched = isinstance(code, int) and code in kept
+    if not isinstance(data, dict) or (untouched and not says_it_ran(data)):
         return error
     before = jsonrpc.encode(data)
     for holder in _holders(data):

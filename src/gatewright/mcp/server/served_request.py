@@ -282,8 +282,8 @@ class ServedRequest:
         seat = self._seat
         if seat is None:
             raise CannotAsk("the call is over", -32000)
-        progress, conversation = question.progress, self._host.conversation
-        ident, frame = conversation.ask(question.method, question.params, progress is not None)
+        host, progress = self._host, question.progress
+        ident, frame = host.conversation.ask(question, host.front.random)
         if progress is not None:
             self._host.hearing[jsonrpc.decode(ident)] = progress, self.shown
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()

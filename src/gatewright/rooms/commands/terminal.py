@@ -61,7 +61,7 @@ async def room(
     found = endpoint(config, url=url, key=key)
     parts = urlsplit(found.url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-    address = urlunsplit((scheme, parts.netloc, "/ws", "", ""))
+    address = urlunsplit((scheme, parts.netloc, "/ws", parts.query, ""))
     try:
         async with join(address, topic=topic, token=found.token or None, **options) as participant:
             yield participant

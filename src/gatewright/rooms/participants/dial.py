@@ -50,7 +50,7 @@ async def join(
     line = _Line()
     participant = line.participant = Participant(line.send, **options)
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
-    address = f"{url}?{urlencode({'topic': topic})}"
+    address = f"{url}{'&' if '?' in url else '?'}{urlencode({'topic': topic})}"
     pipe = line.pipe = await connect(address, receiver=line, subprotocol=None, headers=headers)
     try:
         await participant.welcomed(timeout_s=welcome_s)

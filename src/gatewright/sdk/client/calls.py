@@ -23,6 +23,7 @@ from gatewright.mcp.client.retry import Attempt, persist
 from gatewright.mcp.protocol.recovery import Retries, read_hint
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import REASONS
+from gatewright.mcp.wire.headers_and_meta import ERROR_ORIGIN
 from gatewright.mcp.wire.versions import LATEST_LEGACY, METHODS
 from gatewright.sdk import errors
 from gatewright.sdk.client.connection import Connection
@@ -53,13 +54,13 @@ _JSONRPC: dict[int, type[SdkError]] = {
 def raised(outcome: Failure | Refusal, timeout_s: float) -> SdkError:
     """The exception for a call that has no answer. `timeout_s` is the limit that it had."""
     if isinstance(outcome, Failure) and outcome.error is not None:
-        return _answered(outcome.error)
+        return _answered(outcome.error, mgp=outcome.mgp)
     if outcome.reason == "upstream_timeout":
         return errors.TimeoutError(f"no answer within {timeout_s:g} s: {outcome.message}")
     return error_of(outcome.reason, outcome.message or outcome.reason, details=outcome.details)
 
 
-def _answered(text: bytes) -> SdkError:
+def _answered(text: bytes, *, mgp: bool) -> SdkError:
     try:
         error = jsonrpc.decode_whole(text)
     except ValueError:
@@ -67,21 +68,30 @@ def _answered(text: bytes) -> SdkError:
     if not isinstance(error, dict):
         return errors.TransportError("the server answered with an error that cannot be read")
     code, message = error.get("code"), str(error.get("message", "the server gave no message"))
-    reason = _reason(error.get("data")) or _BY_CODE.get(code if isinstance(code, int) else 0)
+    reason = _reason(error.get("data"))
+    if reason is None and mgp and not _relayed(error.get("data")):
+        reason = _BY_CODE.get(code if isinstance(code, int) else 0)
     kind = _JSONRPC.get(code if isinstance(code, int) else 0, errors.InternalError)
     if reason is not None:
         kind = errors.error_class(reason)
-    # `SdkError.retryable` reads it.
-    if read_hint(error).unsent:
+    hint = read_hint(error, mgp=mgp)
+    if hint.unsent:
         error = {**error, "sent": False}
     # What is to be done next the server has said itself, or nobody knows.
-    return kind(message, reason=reason, details=error, advice="")
+    again = hint.retryable and (hint.refused or hint.unsent)
+    return kind(message, reason=reason, details=error, advice="", again=again)
 
 
 def _reason(data: Any) -> str | None:
     """The reason that one of us gave; any other word there means nothing to us."""
     found = data.get("reason") if isinstance(data, dict) else None
     return found if isinstance(found, str) and found in REASONS else None
+
+
+def _relayed(data: Any) -> bool:
+    """Whether a gateway says that these are the words of a server behind it."""
+    meta = data.get("_meta") if isinstance(data, dict) else None
+    return isinstance(meta, dict) and meta.get(ERROR_ORIGIN) == "server"
 
 
 RETRY_EVENT = "dev.gatewright.retry"
