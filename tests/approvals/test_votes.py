@@ -74,3 +74,8 @@ def test_an_approval_is_undone_by_a_revoked_key_that_it_needed(world: World) -> 
     assert undone_by(world.rows, world.one) == ""
     world.revoke("otti")
     assert undone_by(world.rows, world.one) == "otti"
+
+
+def test_two_forms_of_one_name_have_one_vote(world: World) -> None:
+    assert world.vote("Jos\u00e9") == 1
+    assert world.vote("Jose\u0301") is None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gatewright.approvals.request import Approval, Scope
 from gatewright.approvals.vote_rules import by_key
+from gatewright.identity.key_names import read_alike
 from gatewright.identity.operator_words import is_operator_since, revoked_since
 from gatewright.storage.state import Section
 
@@ -37,14 +38,16 @@ def who_voted(rows: Section, id: str, now: float) -> tuple[list[str], list[str]]
 def cast_vote(
     rows: Section, id: str, by: str, now: float, said: tuple[Scope, float]
 ) -> list[tuple[Scope | None, float]] | None:
-    """Put down the yes of an operator, for a scope and until a time; what all said yes to so far. None where theirs counts already."""
-    voted = rows.execute(
-        "INSERT INTO approval_votes (approval, operator, time, scope, ends) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
+    """Put down the yes of an operator, for a scope and until a time; what all said yes to so far. None where theirs counts already, under
+    this name or one that reads like it."""
+    if read_alike(by, (vote.operator for vote in _votes(rows, id))):
+        return None
+    rows.execute(
+        "INSERT INTO approval_votes (approval, operator, time, scope, ends) VALUES (?, ?, ?, ?, ?)",
         (id, by, now, *said),
-    ).rowcount
+    )
     found = rows.execute("SELECT scope, ends FROM approval_votes WHERE approval = ?", (id,))
-    return found.fetchall() if voted else None
+    return found.fetchall()
 
 
 def drop_stale(rows: Section, id: str, now: float) -> list[str]:
