@@ -39,7 +39,7 @@ def test_no_word_is_broken_but_in_the_last_column() -> None:
     assert found is not None
     assert [width for _, width in found][:2] == [13, 7]
     assert sum(width for _, width in found) + 4 == 40
-    assert layout(COLUMNS, rows, 34) is not None
+    assert layout(COLUMNS, rows, 37) is not None
     assert layout(COLUMNS, [("ap_0123456789", "ann lee", "")], 10) is None
 
 

@@ -147,9 +147,8 @@ class Policy(msgspec.Struct, frozen=True):
             return False
         if rule.access == "public" or identity.way == "gateway":
             return True
-        if rule.access == "restricted":
-            return identity.named
-        return any(one in rule.members for one in spellings(identity.id))
+        member = any(one in rule.members for one in spellings(identity.id))
+        return identity.named if rule.access == "restricted" else member
 
 
 class Trust(Protocol):
