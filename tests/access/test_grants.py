@@ -274,3 +274,15 @@ def test_a_decision_looks_at_eight_places_however_many_grants_there_are() -> Non
 def test_a_grant_holds_until_its_end_and_not_after(end: float, now: float) -> None:
     assert Grant("a", "s", expires_at=end).holds(now) == (now < end)
     assert Grant("a", "s").holds(now)
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"), [("Jos\u00e9", "Jose\u0301"), ("Jose\u0301", "Jos\u00e9")]
+)
+def test_a_word_about_a_name_holds_for_it_in_every_unicode_form(said: str, asked: str) -> None:
+    words = [Grant(said, "files"), Grant(asked, "files", "read", "deny")]
+    grants = Grants(words)
+    for agent in (said, asked):
+        assert _source(grants, agent) == ("deny", "tool_grant")
+        assert _source(grants, agent, "write") == ("allow", "server_grant")
+        assert _source(grants, "Jose", "write") == ("deny", "default_policy")

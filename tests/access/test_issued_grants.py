@@ -376,3 +376,19 @@ def test_a_row_that_cannot_be_read_is_a_named_error(tmp_path: Path, broken: str)
         state.engine.execute(f"UPDATE {broken} = '{{'")
     with pytest.raises(StoreError, match=r"the grants in .*state\.db cannot be used"):
         issued.changes() if "changes" in broken else issued.grants()
+
+
+def test_a_grant_of_a_name_is_one_whatever_its_unicode_form(issued: Issued) -> None:
+    composed, apart = "Jos\u00e9", "Jose\u0301"
+    made = issued.grant(Grant(apart, "files", "read", "deny"), by="ops")
+    assert made.agent == composed
+    # As it was kept before names were composed.
+    issued._rows.execute("UPDATE grants SET agent = ?", (apart,))
+    issued._load()
+    assert Grants(issued=issued.layer).decide(composed, "files", "read", NOW).permission == "deny"
+    issued.grant(Grant(composed, "files", "read"), by="ops")
+    assert [one.agent for one in issued.grants()] == [composed], "in place of the other"
+    assert Grants(issued=issued.layer).decide(apart, "files", "read", NOW).permission == "allow"
+    assert issued.revoke((apart, "files", "read"), by="ops").agent == composed
+    assert issued.grants() == []
+    assert len(issued.layer) == 0

@@ -16,7 +16,7 @@ from gatewright.approvals.store import Approvals
 from gatewright.call import Call, Event, Question, Refusal, Tool, verdict_of
 from gatewright.limits.polls import Polls
 from tests.gate_parts import AGENT, Mute, a_tool, a_tool_call
-from tests.storage.parts import state_in
+from tests.storage.parts import operators_in, state_in
 
 __all__ = ["NEVER", "OPERATOR_RULE", "WIPE", "Desk", "Hearing", "Showing", "World", "refused"]
 
@@ -28,7 +28,9 @@ class Desk:
     """A desk over a real store, whose operators decide when the test says so."""
 
     def __init__(self, folder: Path) -> None:
-        self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
+        state = state_in(folder)
+        operators_in(state, "olga", "otto")
+        self.store = Approvals(state, clock=lambda: 100.0, random=os.urandom)
         self.news = asyncio.Event()
         self.address = ""
 

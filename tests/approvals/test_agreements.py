@@ -73,3 +73,31 @@ def test_what_is_kept_has_a_bound_and_the_oldest_goes_first() -> None:
     assert not kept.holds(calls[0], tool, 60)
     assert kept.holds(calls[1], tool, 60)
     assert kept.holds(calls[-1], tool, 60)
+
+
+def test_an_operators_yes_ends_when_a_key_that_they_had_is_revoked() -> None:
+    clock, keys = Clock(), [1]
+    asked: list[tuple[str, float]] = []
+    gone: set[str] = set()
+
+    def revoked(operator: str, ago_s: float) -> bool:
+        asked.append((operator, ago_s))
+        return operator in gone
+
+    kept = Agreements(clock, revoked, lambda: keys[0])
+    tool, other = a_tool("search"), a_tool("fetch")
+    kept.add(a_tool_call(tool), tool, "olga")
+    kept.add(a_tool_call(other), other)
+    assert kept.holds(a_tool_call(tool), tool, 600)
+    assert not asked, "no key has changed"
+    clock.now += 5
+    keys[0] += 1
+    for _ in range(2):
+        assert kept.holds(a_tool_call(tool), tool, 600)
+    assert asked == [("olga", 5.0)], "once for each change"
+    gone.add("olga")
+    keys[0] += 1
+    assert not kept.holds(a_tool_call(tool), tool, 600)
+    gone.clear()
+    assert not kept.holds(a_tool_call(tool), tool, 600), "and it does not come back"
+    assert kept.holds(a_tool_call(other), other, 600), "the caller's own user has no key"

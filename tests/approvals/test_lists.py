@@ -14,7 +14,7 @@ from gatewright.approvals import lists
 from gatewright.approvals.lists import ApprovalLists, Before, Order, Wanted, place_of
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
-from tests.storage.parts import state_in
+from tests.storage.parts import operators_in, state_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
 EVERY = Wanted()
@@ -27,6 +27,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         state = state_in(folder)
+        operators_in(state, "olga")
         self.store = Approvals(state, clock=lambda: self.now, random=os.urandom)
         self.lists = ApprovalLists(state, lambda: self.now)
 
@@ -143,5 +144,5 @@ def test_who_has_said_yes_so_far_is_told(world: World) -> None:
     for by in ("olga", "ana"):
         world.now += 1
         world.store.approve(made.id, by=by)
-    assert world.lists.votes(made.id) == ["olga", "ana"]
-    assert world.lists.votes("ap_none") == []
+    assert world.lists.votes(made.id) == (["olga"], ["ana"]), "who never was one is none"
+    assert world.lists.votes("ap_none") == ([], [])

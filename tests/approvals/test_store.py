@@ -5,28 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from gatewright.approvals.request import Approval, Asked, CannotDecideError
+from gatewright.approvals.request import Asked, CannotDecideError
 from gatewright.approvals.shown_arguments import SHOWN_CHARS
 from gatewright.approvals.store import WAITING_EACH, Approvals
 from gatewright.storage.errors import StoreError
-from tests.storage.parts import NO_DATABASE, look, state_in
-
-ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
-HOUR = 3600.0
-
-
-class Clock:
-    """Unix seconds that only the test moves."""
-
-    now = 1_790_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.approvals.store_parts import ASKED, HOUR, Clock, ask
+from tests.storage.parts import NO_DATABASE, look, operators_in, state_in
 
 
 @pytest.fixture
@@ -36,22 +24,11 @@ def clock() -> Clock:
 
 @pytest.fixture
 def queue(tmp_path: Path, clock: Clock) -> Iterator[Approvals]:
-    made = Approvals(state_in(tmp_path), clock=clock, random=os.urandom)
+    state = state_in(tmp_path)
+    operators_in(state, "olga", "otto")
+    made = Approvals(state, clock=clock, random=os.urandom)
     yield made
     made.close()
-
-
-def ask(queue: Approvals, asked: Asked = ASKED, **more: Any) -> Approval:
-    options = {
-        "arguments": '{"path":"/"}',
-        "risk": "dangerous",
-        "reason": "",
-        "quorum": 1,
-        "lasts_s": HOUR,
-    }
-    made = queue.ask(asked, **options | more)  # type: ignore[arg-type]
-    assert made is not None
-    return made
 
 
 def test_a_question_waits_until_an_operator_decides(queue: Approvals) -> None:

@@ -27,3 +27,9 @@ def test_an_operators_host_and_a_server_are_somebody_else_of_the_same_name() -> 
     kinds = ("operator", "agent", "owner", "server")
     assert [is_own(kind, "olga", "olga") for kind in kinds] == [True, True, False, False]
     assert not is_own("operator", "olga", "otto")
+
+
+@pytest.mark.parametrize("by", ["Jos\u00e9", "Jose\u0301", "JOS\u00c9"])
+def test_an_agent_and_an_operator_whose_names_read_alike_are_one(by: str) -> None:
+    assert is_own("agent", "Jos\u00e9", by)
+    assert not is_own("agent", "Jose", by)

@@ -143,7 +143,11 @@ TOOLS = {"echo": {"validator": "code_safety", "validator_options": {"level": "st
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway in front of servers that speak MGP, each with a part of it."""
     content = config(
-        server("mgp_server", "governed", mgp={"extensions": ["security", "audit", "lifecycle"]}),
+        server(
+            "mgp_server",
+            "governed",
+            mgp={"extensions": ["security", "audit", "lifecycle"], "trust_level": "trusted"},
+        ),
         server("streaming", "far", mgp={"extensions": ["streaming"]}),
         server("eventful", mgp={"extensions": ["security", "bidirectional"]}),
         server("echo", "checked", tools=TOOLS),

@@ -160,7 +160,7 @@ async def test_three_minor_versions_interoperate(
 @pytest.fixture(scope="module")
 def governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """MGP servers that declare themselves in each of the three places, and a plain one."""
-    mgp = {"extensions": ["security", "audit", "streaming"]}
+    mgp = {"extensions": ["security", "audit", "streaming"], "trust_level": "trusted"}
     servers = [server("mgp_server", f"in_{one}", "--place", one, mgp=mgp) for one in PLACES]
     with running(tmp_path_factory.mktemp("governed"), config(*servers, server("asker"))) as gateway:
         yield gateway

@@ -34,7 +34,7 @@ KEYS = {"tools", "total_available", "search_strategy", "query_time_ms"}
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway in front of a workshop with tools for one task and of thirty others that have nothing to do with it."""
     content = config(
-        server("workshop", "tool.terminal", "--filler", "30"),
+        server("workshop", "tool.terminal", "--filler", "30", mgp={"trust_level": "trusted"}),
         server("echo"),
         profiles={"small": {"servers": ["echo"]}},
     )

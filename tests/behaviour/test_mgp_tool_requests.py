@@ -52,6 +52,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
             "shop",
             "--only",
             "read_file,parse_csv,analyze_csv,compute_statistics_unsafely,write_report",
+            mgp={"trust_level": "trusted"},
         ),
         guarded,
         server("echo"),

@@ -20,6 +20,7 @@ from gatewright.cli.output import (
     report,
     visible,
 )
+from gatewright.cli.table_layout import width_of
 from gatewright.secret_scanning.escape_invisible import is_unseen
 from tests.cli.shell import Shell
 
@@ -136,3 +137,34 @@ def test_no_line_of_a_servers_text_reads_as_one_of_ours(
     first, *more = capfd.readouterr().err.splitlines()
     assert first == "boom"
     assert [line[:2] for line in more] == ["  "] * 3
+
+
+@pytest.mark.parametrize("name", ["build-bot-of-the-nightly-train", "\u5c71\u7530" * 15, "x" * 200])
+def test_rows_are_read_at_80_columns_whatever_is_called_how(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    """Ids and dates are in one piece, as they are copied from here."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("gatewright.cli.output.is_terminal", lambda _: True)
+    date, id = "2026-11-30 21:14:53", "ap_0123456789abcdef"
+    columns = ("id", "agent", "tool", "risk", "since", "ends", "comment", "arguments")
+    row = (id, name, "files__wipe", "dangerous", date, date, "", '{"path":"/srv"}')
+    print_rows(columns, [row, row])
+    lines = capfd.readouterr().out.splitlines()
+    assert all(width_of(line) <= 80 for line in lines)
+    text = "\n".join(lines)
+    for whole in (id, date, "files__wipe", "dangerous", '{"path":"/srv"}'):
+        assert text.count(whole) >= 2
+    assert "COMMENT" not in text
+
+
+def test_lines_of_wide_characters_end_where_the_terminal_does(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("gatewright.cli.output.is_terminal", lambda _: True)
+    for name in ("\u5c71" * 60, "\u5c71" * 3, "ann"):
+        print_line((name, "next", "last" * 9), widths=(8, 6), one_line=True)
+    long, short, plain = capfd.readouterr().out.splitlines()
+    assert [width_of(line) for line in (long, short, plain)] == [39, 40, 40]
+    assert width_of(short.partition("next")[0]) == width_of(plain.partition("next")[0])

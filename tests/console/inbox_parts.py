@@ -20,7 +20,7 @@ from gatewright.console.people import Person
 from gatewright.console.whole_texts import WholeTexts
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pins, Seen
-from tests.storage.parts import state_in
+from tests.storage.parts import operators_in, state_in
 
 __all__ = ["ASKED", "OPERATOR", "World"]
 
@@ -36,6 +36,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         state = state_in(folder)
+        operators_in(state, "ana")
         self.store = Approvals(state, clock=lambda: self.now, random=os.urandom)
         self.queue = ApprovalQueue(self.store, lambda *_, **__: 1)
         self.pins = Pins(state, clock=lambda: self.now)

@@ -45,10 +45,12 @@ def test_after_a_restart_nothing_is_known_of_the_call(world: World) -> None:
 
 def test_earlier_decisions_and_votes_are_told(world: World) -> None:
     world.store.deny(world.ask().id, by="ana")
-    other = world.ask(asked=replace(ASKED, arguments_digest="b" * 64), quorum=2)
-    world.store.approve(other.id, by="ana")
+    other = world.ask(asked=replace(ASKED, arguments_digest="b" * 64), quorum=3)
+    for name in ("ana", "mallory"):
+        world.store.approve(other.id, by=name)
     found = world.details.of(world.store.get(other.id) or other)
     assert (found.before.denied, found.before.same_denied, found.votes) == (1, 0, ["ana"])
+    assert found.dropped == ["mallory"], "who is no operator"
 
 
 def test_only_whole_arguments_without_secrets_are_edited(world: World) -> None:

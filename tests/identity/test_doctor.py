@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gatewright.cli.checks.state import key_names
 from gatewright.config import Settings, load
-from gatewright.identity.doctor import check_identity
+from gatewright.identity.doctor import check_identity, check_names
 from gatewright.identity.keys import KeyStore
 from tests.identity.issuing import CLIENT, elsewhere
 from tests.storage.parts import state_in
@@ -51,3 +51,10 @@ def test_an_issuer_that_cannot_be_asked_is_a_problem_and_says_why(tmp_path: Path
     assert (bad.level, bad.subject) == ("problem", f"asked ({corp.issuer}/)")
     assert "is of issuer" in bad.why
     assert "reaches it" in bad.fix
+
+
+def test_keys_whose_names_people_read_as_one_are_pointed_at() -> None:
+    assert list(check_names(["ann", "bob", "ann"])) == []
+    (found,) = check_names(["ann", "Jos\u00e9", "bob", "Jose\u0301", "Jos\u00e9"])
+    assert (found.level, found.subject) == ("warning", "Jos\u00e9")
+    assert "'Jos\\xe9', 'Jose\\u0301'" in found.what

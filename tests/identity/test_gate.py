@@ -176,6 +176,18 @@ def test_what_the_configuration_says_of_a_caller_stands_beside_its_key(keys: Key
     assert plain.user == (limited,)
 
 
+@pytest.mark.parametrize(
+    ("key", "said"), [("Jos\u00e9", "Jose\u0301"), ("Jose\u0301", "Jos\u00e9")]
+)
+def test_what_is_said_of_a_name_is_said_of_it_in_every_unicode_form(
+    keys: KeyStore, key: str, said: str
+) -> None:
+    _, secret = keys.create(key, by="test")
+    found = Authenticate(keys, users={said: USERS["ann"]}).identify("http", secret)
+    assert isinstance(found, Caller)
+    assert found.user == (USERS["ann"],)
+
+
 def test_everybody_is_said_of_the_host_and_of_those_without_a_key(keys: KeyStore) -> None:
     gate = Authenticate(keys, users=USERS, anonymous=True)
     for found in (gate.identify("stdio", None), gate.identify("http", None)):

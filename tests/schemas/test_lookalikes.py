@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.schemas.lookalikes import folded, keys, seen, skeleton, twins
+from gatewright.schemas.lookalikes import (
+    caseless,
+    composed,
+    folded,
+    keys,
+    seen,
+    skeleton,
+    spellings,
+    twins,
+)
 
 
 def alike(one: str, other: str) -> bool:
@@ -73,3 +82,12 @@ def test_separators_differ_to_the_eye_until_they_are_folded() -> None:
 def test_every_text_has_keys_and_looks_like_itself(name: str) -> None:
     assert alike(name, name)
     assert skeleton(skeleton(name)) == skeleton(skeleton(skeleton(name)))
+
+
+def test_a_name_has_one_composed_form_and_the_forms_that_look_like_it() -> None:
+    assert spellings("ann") == ("ann",)
+    assert spellings("Jose\u0301") == ("Jose\u0301", "Jos\u00e9")
+    assert spellings("Jos\u00e9") == ("Jos\u00e9", "Jose\u0301")
+    assert composed("Jose\u0301") == "Jos\u00e9"
+    assert caseless("JOSE\u0301") == caseless("jos\u00e9") == "jos\u00e9"
+    assert caseless("\uff21nn") == "ann"

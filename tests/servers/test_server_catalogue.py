@@ -233,6 +233,53 @@ def test_annotations_that_ask_for_a_person_count_where_nobody_vouched_for_the_to
     assert shelf(spec, tools=[said]).tools[0].security.hints == expected
 
 
+@pytest.mark.parametrize(
+    ("spec", "risk"),
+    [
+        (ServerSpec(id="s"), "moderate"),
+        (ServerSpec(id="s", transport="http"), "moderate"),
+        (ServerSpec(id="s", hints=False), "moderate"),
+        (ServerSpec(id="s", trust_level="standard"), "moderate"),
+        (ServerSpec(id="s", trust_level="sandboxed"), "moderate"),
+        (ServerSpec(id="s", tools={"t": ToolRule(confirmation_required=False)}), "moderate"),
+        (ServerSpec(id="s", tools={"*": ToolRule(risk_level="safe")}), "safe"),
+        (ServerSpec(id="s", trust_level="trusted"), "safe"),
+        (ServerSpec(id="s", transport="python"), "safe"),
+        (ServerSpec(id="s", transport="openapi"), "safe"),
+        (ServerSpec(id="s", local=True), "safe"),
+    ],
+)
+def test_that_a_tool_is_safe_is_believed_of_the_operator_and_of_whom_they_trust(
+    spec: ServerSpec, risk: str
+) -> None:
+    said = tool(security={"risk_level": "safe"}, annotations={"readOnlyHint": True})
+    assert shelf(spec, tools=[said]).tools[0].security.risk_level == risk
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"annotations": {"openWorldHint": True}},
+        {"annotations": {"openWorldHint": True, "readOnlyHint": True, "idempotentHint": True}},
+        {"annotations": {"open_world_hint": 1, "readOnlyHint": True}},
+        {"_meta": {"x.example/annotations": {"OpenWorldHint": "yes"}}, "annotations": {}},
+    ],
+)
+def test_a_tool_that_reaches_out_sends_whatever_else_it_says_of_itself(
+    members: dict[str, Any],
+) -> None:
+    marks = ("untrusted", "outbound")
+    for spec in (
+        ServerSpec(id="s"),
+        ServerSpec(id="s", hints=False),
+        ServerSpec(id="s", transport="openapi"),
+        ServerSpec(id="s", trust_level="trusted"),
+    ):
+        assert shelf(spec, tools=[tool(**members)]).tools[0].security.flow == marks
+    reads = ServerSpec(id="s", tools={"t": ToolRule(flow=("untrusted",))})
+    assert shelf(reads, tools=[tool(**members)]).tools[0].security.flow == ("untrusted",)
+
+
 def test_a_definition_that_is_no_description_any_more_is_left_out_by_name() -> None:
     found = shelf(tools=[tool("large", vendor="x" * 300_000), tool("small")])
     assert [one.target.name for one in found.tools] == ["small"]

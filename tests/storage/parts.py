@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TypeVar
 
 from gatewright.access.issued_grants import Issued
 from gatewright.access.permissions import Permissions
 from gatewright.approvals.store import Approvals
+from gatewright.identity.keys import KeyStore
 from gatewright.pins.store import Pins
 from gatewright.storage.opening import _brought_up, _make, is_current
 from gatewright.storage.sqlite import SQLITE
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["NO_DATABASE", "look", "nowhere", "only_read", "state_in"]
+__all__ = ["NO_DATABASE", "look", "nowhere", "only_read", "operators_in", "state_in"]
 
 NO_DATABASE = b"this is no database, however long it may be" * 200
 Store = TypeVar("Store", Issued, Pins, Permissions, Approvals)
@@ -25,6 +27,14 @@ def state_in(folder: Path) -> StateDatabase:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _brought_up(folder, lambda _: None, SQLITE).close()
     return StateDatabase(SQLITE.open(folder))
+
+
+def operators_in(state: StateDatabase, *names: str) -> None:
+    """Make keys of operators, good since ever."""
+    keys = KeyStore(state, clock=lambda: 0.0, random=os.urandom)
+    for name in names:
+        keys.create(name, kind="operator", by="t")
+    keys.close()
 
 
 def nowhere() -> StateDatabase:

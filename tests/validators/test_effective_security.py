@@ -92,7 +92,25 @@ def test_a_server_cannot_weaken_a_validator(
 )
 def test_the_higher_risk_holds(server: str | None, operator: str | None, effective: str) -> None:
     declared = None if server is None else {"risk_level": server}
-    assert effective_security(declared, Word(risk_level=operator), "x").risk_level == effective
+    found = effective_security(declared, Word(risk_level=operator), "x", believed=True)
+    assert found.risk_level == effective
+
+
+@pytest.mark.parametrize("operator", [None, Word(), Word(validator="none")])
+@pytest.mark.parametrize(
+    ("server", "effective"),
+    [("safe", "moderate"), ("moderate", "moderate"), ("dangerous", "dangerous")],
+)
+def test_a_server_that_nobody_trusts_may_raise_the_risk_of_its_tool_and_never_lower_it(
+    server: str, effective: str, operator: Word | None
+) -> None:
+    found = effective_security({"risk_level": server}, operator, "x")
+    assert found.risk_level == effective
+
+
+def test_the_operator_alone_calls_the_tool_of_such_a_server_safe() -> None:
+    found = effective_security({"risk_level": "safe"}, Word(risk_level="safe"), "x")
+    assert found.risk_level == "safe"
 
 
 def test_permissions_are_joined_under_their_standard_names() -> None:
@@ -169,7 +187,8 @@ def test_the_five_standard_validators_are_known_names(validator: str) -> None:
 def test_a_tool_that_calls_itself_safe_is_contradicted_by_its_own_hints(
     annotations: Any, risk: str
 ) -> None:
-    assert effective_security({"risk_level": "safe"}, None, "x", annotations).risk_level == risk
+    found = effective_security({"risk_level": "safe"}, None, "x", annotations, believed=True)
+    assert found.risk_level == risk
 
 
 def test_hints_never_lower_the_risk() -> None:
@@ -191,11 +210,14 @@ WORDS = st.none() | st.builds(
 )
 
 
-@given(ANYTHING, WORDS, st.text(), ANYTHING)
+@given(ANYTHING, WORDS, st.text(), ANYTHING, st.booleans())
 def test_no_declaration_makes_a_tool_milder_than_the_operator_says(
-    declared: Any, operator: Word | None, name: str, annotations: Any
+    declared: Any, operator: Word | None, name: str, annotations: Any, believed: bool
 ) -> None:
-    found = effective_security(declared, operator, name, annotations)
+    found = effective_security(declared, operator, name, annotations, believed=believed)
+    # Of its own accord nobody is safe.
+    word = operator is not None and operator.risk_level is not None
+    assert believed or word or found.risk_level != "safe"
     assert not problems(declared) or found.risk_level == "dangerous"
     if operator is None:
         return
@@ -225,4 +247,5 @@ def test_every_side_effect_of_the_specification_may_be_declared() -> None:
     ],
 )
 def test_hints_that_a_tool_writes_raise_its_risk(hints: Any, risk: str) -> None:
-    assert effective_security({"risk_level": "safe"}, None, "x", hints).risk_level == risk
+    found = effective_security({"risk_level": "safe"}, None, "x", hints, believed=True)
+    assert found.risk_level == risk

@@ -9,7 +9,9 @@ An expired grant does not count, from the moment it names. An `allow` that was g
 of a tool does not count for another one. In each origin one key holds one word: a later grant for the
 same agent, server and tool replaces the earlier one.
 
-Everything is in memory and every question is at most eight look-ups, so a decision costs the same
+A name that is written in another Unicode form is the same name.
+
+Everything is in memory and every question is at most eight look-ups (of names that are not ASCII, twelve more), so a decision costs the same
 with ten grants and with a hundred thousand.
 """
 
@@ -24,6 +26,7 @@ import msgspec
 
 from gatewright.call import Call, Refusal
 from gatewright.command_text import to_type
+from gatewright.schemas.lookalikes import spellings
 from gatewright.standing import Rest, attribute
 
 __all__ = [
@@ -275,7 +278,7 @@ class Grants:
         words: list[Grant] = []
         outdated = False
         # The first is the one that is shown as the source: the agent's own before everybody's, issued before configured.
-        for name in (agent, EVERYBODY):
+        for name in (*spellings(agent), EVERYBODY):
             for layer in (self._issued, self._intended):
                 word = layer.get((name, server, tool), now)
                 if word is None:

@@ -10,13 +10,14 @@ change leaves a row in `grant_changes` in the same transaction, until the gatewa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from gatewright.access.grants import Grant, Key, Layer, Permission
 from gatewright.mcp.wire.permissions import canonical_permission
+from gatewright.schemas.lookalikes import composed, spellings
 from gatewright.storage.changes import Changes
 from gatewright.storage.migrations import upsert
 from gatewright.storage.state import StateDatabase
@@ -61,42 +62,55 @@ class Issued:
         self._load()
 
     def grant(self, grant: Grant, *, by: str) -> Grant:
-        """Issue one word, in place of the one with the same key. The result has the time in it.
+        """Issue one word, in place of the one with the same key, its agent in whatever Unicode form. The result has the time in it.
 
         `by` says who did it, for the record. Raises `ValueError` for a grant that cannot be,
         `StoreError` when the database does not take it.
         """
-        grant = msgspec.structs.replace(grant, granted_at=self._clock())
+        agent = composed(grant.agent)
+        grant = msgspec.structs.replace(grant, agent=agent, granted_at=self._clock())
         _check(grant)
+        _, *others = _forms(grant.key)
         with self._rows.changing():
+            for one in others:
+                self._rows.execute(f"DELETE FROM grants WHERE {_KEY}", _spelled(one))  # noqa: S608 - a constant
             self._rows.execute(
                 _PUT,
                 _row(grant),
             )
             self._note("granted", grant, by)
+        self._forget(others)
         self._keep(grant)
         self._rows.read()
         return grant
 
     def revoke(self, key: Key, *, by: str) -> Grant:
-        """Take one word back and return it.
+        """Take one word back and return it, the one of each Unicode form of its agent.
 
         Raises `KeyError` where none was issued for the key, `StoreError` when the database does not
         take it.
         """
+        forms = _forms(key)
+        gone: list[Grant] = []
         with self._rows.changing():
-            found = self._rows.execute(
-                f"DELETE FROM grants WHERE {_KEY} RETURNING {_COLUMNS}",  # noqa: S608 - a constant
-                _spelled(key),
-            ).fetchone()
-            if found is None:
+            for one in forms:
+                found = self._rows.execute(
+                    f"DELETE FROM grants WHERE {_KEY} RETURNING {_COLUMNS}",  # noqa: S608 - a constant
+                    _spelled(one),
+                ).fetchall()
+                gone += map(_grant, found)
+            if not gone:
                 raise KeyError(key)
-            gone = _grant(found)
-            self._note("revoked", gone, by)
-        self.layer.remove(key)
-        self._unbound.pop(key, None)
+            for grant in gone:
+                self._note("revoked", grant, by)
+        self._forget(forms)
         self._rows.read()
-        return gone
+        return gone[0]
+
+    def _forget(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self.layer.remove(key)
+            self._unbound.pop(key, None)
 
     def unbound(self) -> list[Grant]:
         """The words that allow a tool and do not name the definition they were given for."""
@@ -163,6 +177,12 @@ class Issued:
 
 def _is_unbound(grant: Grant) -> bool:
     return grant.tool is not None and grant.tool_digest is None and grant.permission == "allow"
+
+
+def _forms(key: Key) -> list[Key]:
+    """The key in each Unicode form of its agent, itself first."""
+    agent, server, tool = key
+    return [(form, server, tool) for form in spellings(agent)]
 
 
 def _spelled(key: Key) -> tuple[str, str, str]:

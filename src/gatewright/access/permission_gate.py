@@ -20,6 +20,7 @@ from gatewright.call import Back, Call, Caller, Refusal, Tool
 from gatewright.command_text import to_type
 from gatewright.identity.rights import rights_of
 from gatewright.mcp.wire.permissions import STANDARD, Value
+from gatewright.schemas.lookalikes import spellings
 from gatewright.servers.definition_digest import definition_digest
 from gatewright.standing import Standing
 
@@ -127,13 +128,11 @@ class Permission:
         if caller.kind == "operator":
             return list(STANDARD)
         rights = rights_of(caller.user)
-        now = self._clock()
+        now, names = self._clock(), {*spellings(caller.id), EVERYBODY}
         given = {
             name
             for grant in self._grants
-            if grant.agent in {caller.id, EVERYBODY}
-            and grant.permission == "allow"
-            and grant.holds(now)
+            if grant.agent in names and grant.permission == "allow" and grant.holds(now)
             for name in grant.permissions
         }
         said = {name: rights.holds(name) for name in {*given, *rights.permissions}}

@@ -20,6 +20,7 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Layer
 from gatewright.call import KERNEL, Caller
 from gatewright.config import Settings
+from gatewright.schemas.lookalikes import spellings
 from gatewright.servers.working_folders import folders_of
 
 __all__ = ["JUDGED", "Finding", "Simulation", "Tally", "judge", "simulate", "tally"]
@@ -110,7 +111,7 @@ def _done(record: Mapping[str, Any]) -> tuple[str, _Kind, str, str, Word] | None
 
 def _caller(settings: Settings, agent: str, kind: _Kind) -> Caller:
     agents = settings.agents
-    said = tuple(agents[one].context for one in (agent, "*") if one in agents)
+    said = tuple(agents[one].context for one in (*spellings(agent), "*") if one in agents)
     return Caller(agent, kind, user=() if kind == "operator" else said)
 
 

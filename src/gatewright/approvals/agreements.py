@@ -2,13 +2,14 @@
 
 Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller with the
 limits that it had and one tool as it was defined then; a restart forgets it, and so does another definition. Anonymous callers are many under one name: their
-yes is for their session, and where there is none for that one call.
+yes is for their session, and where there is none for that one call. An operator's yes ends when a key is revoked that they had then, which is
+asked once after each change of the keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from gatewright.call import Call, Tool, UserContext
 
@@ -17,23 +18,42 @@ __all__ = ["KEPT", "Agreements"]
 KEPT = 10_000
 """So many; of more, the oldest goes first."""
 
+
+class _Yes(NamedTuple):
+    """One agreement: to which definition, when, by whom, and as of which state of the keys that is known to hold."""
+
+    definition: Mapping[str, Any]
+    at: float
+    operator: str
+    keys: int
+
+
 _Key = tuple[str, str, tuple[UserContext, ...], str, str, str]
 
 
 class Agreements:
-    """`clock` gives monotonic seconds."""
+    """Who agreed to what, and when."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        revoked: Callable[[str, float], bool] = lambda *_: False,
+        keys: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`clock` gives monotonic seconds; `revoked` says whether a key was revoked that an operator had so many seconds ago; `keys` gives
+        another number whenever keys may have changed."""
         self._clock = clock
-        self._kept: dict[_Key, tuple[Mapping[str, Any], float]] = {}
+        self._revoked = revoked
+        self._keys = keys
+        self._kept: dict[_Key, _Yes] = {}
 
-    def add(self, call: Call, tool: Tool) -> None:
-        """Somebody agreed to a call of this tool, now."""
+    def add(self, call: Call, tool: Tool, operator: str = "") -> None:
+        """Somebody agreed to a call of this tool, now: an operator, or the caller's own user (empty)."""
         key = _key(call, tool)
         if key is None:
             return
         self._kept.pop(key, None)  # to the end: the first key is the oldest
-        self._kept[key] = tool.definition, self._clock()
+        self._kept[key] = _Yes(tool.definition, self._clock(), operator, self._keys())
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
 
@@ -41,10 +61,15 @@ class Agreements:
         """Whether that was done no longer ago than that, about the tool as it is now."""
         key = _key(call, tool)
         found = None if key is None else self._kept.get(key)
-        if found is None:
+        if key is None or found is None:
             return False
-        definition, at = found
-        return self._clock() - at < lasts_s and definition == tool.definition
+        ago_s, keys = self._clock() - found.at, self._keys()
+        if found.operator and keys != found.keys:
+            if self._revoked(found.operator, ago_s):
+                del self._kept[key]
+                return False
+            self._kept[key] = found._replace(keys=keys)
+        return ago_s < lasts_s and found.definition == tool.definition
 
 
 def _key(call: Call, tool: Tool) -> _Key | None:

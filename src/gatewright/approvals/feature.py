@@ -33,7 +33,9 @@ class ApprovalsFeature(Feature):
         self.queue = approval_queue_of(ground.settings, ground.database, ground.audit.event)
         self._polls = ground.of(Polls) or Polls(time.monotonic)
         self._redeemed = ground.redeemed
-        self._agreements = Agreements(time.monotonic)
+        self._agreements = Agreements(
+            time.monotonic, self.queue.revoked, lambda: ground.callers.loads
+        )
         self._page = ApprovalPage(self.queue, ground.now.identify, os.urandom)
         self._asked = AskedCalls()
         self.offers = (self.queue, self._polls, self._asked)

@@ -184,7 +184,7 @@ class Confirm:
             return found
         # An operator who changed the arguments did not agree to the tool as the caller uses it.
         if self._open_world is not None and texts.lasts(call, tool) and not found.edited:
-            self._open_world.agreements.add(call, tool)
+            self._open_world.agreements.add(call, tool, found.by if found.approval else "")
         call.facts["confirmed_by"] = found.by
         call.facts["waited_ms"] = round((self._clock() - began) * 1000, 3)
         if found.approval:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.approvals.request import Approval, approval_of
+from gatewright.approvals.votes import who_voted
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["MOST_BEFORE", "ApprovalLists", "Before", "Order", "Place", "Wanted", "place_of"]
@@ -104,12 +105,10 @@ class ApprovalLists:
         )
         return [approval_of(row) for row in rows]
 
-    def votes(self, id: str) -> list[str]:
-        """Which operators have said yes to a request so far."""
-        rows = self._rows.rows(
-            "SELECT operator FROM approval_votes WHERE approval = ? ORDER BY time, operator", (id,)
-        )
-        return [operator for (operator,) in rows]
+    def votes(self, id: str) -> tuple[list[str], list[str]]:
+        """Which operators have said yes to a request so far, and of which ones that does not count any more."""
+        with self._rows.reading():
+            return who_voted(self._rows, id, self._clock())
 
     def before(self, one: Approval) -> Before:
         """What was decided before on the like of this one."""

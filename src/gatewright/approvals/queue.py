@@ -203,6 +203,10 @@ class ApprovalQueue:
         self._wake()
         return found
 
+    def revoked(self, operator: str, ago_s: float) -> bool:
+        """Whether a key that this operator had so long ago has been revoked since (`approvals.agreements`)."""
+        return self._store.revoked(operator, ago_s)
+
     # -- for servers (`access.permission_policy`) ----------------------------------------------------------
 
     def want(self, server: str, permission: str, *, risk: str, quorum: int) -> Approval | None:
@@ -326,7 +330,7 @@ class ApprovalQueue:
                 f"dev.gatewright.approval.{change.action}",
                 actor=_actor(change),
                 target=_target(one),
-                details=_details(one),
+                details=_details(one) | _of_whom(change),
             )
         if one.kind == "server" and change.action in ("approved", "denied"):
             try:
@@ -346,6 +350,8 @@ class ApprovalQueue:
 
 
 def _actor(change: ApprovalChange) -> Actor:
+    if change.action in ("unvoted", "lapsed"):
+        return Actor("system", "gatewright")
     if change.action in ("requested", "used", "withdrawn"):
         return Actor(change.approval.kind, change.by)  # who asked
     return Actor("operator", change.by) if change.by else Actor("system", "gatewright")
@@ -357,6 +363,11 @@ def _wish(server: str, permission: str) -> Asked:
 
 def _target(one: Approval) -> Subject:
     return Subject(server_id=one.server, tool_name=None if one.kind == "server" else one.tool)
+
+
+def _of_whom(change: ApprovalChange) -> dict[str, Any]:
+    """Whose yes counts no more, where that is the step."""
+    return {"operator": change.by} if change.action in ("unvoted", "lapsed") else {}
 
 
 def _details(one: Approval) -> dict[str, Any]:

@@ -110,6 +110,17 @@ class ApprovalChange(msgspec.Struct, frozen=True):
 
     number: int
     time: float
-    action: Literal["requested", "approved", "denied", "used", "expired", "voted", "withdrawn"]
+    action: Literal[
+        "requested",
+        "approved",
+        "denied",
+        "used",
+        "expired",
+        "voted",
+        "unvoted",
+        "withdrawn",
+        "lapsed",
+    ]
+    """`unvoted` and `lapsed`: the yes of `by`, or the approval that rested on it, counts no more."""
     by: str
     approval: Approval

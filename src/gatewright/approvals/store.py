@@ -7,7 +7,8 @@ request. An approval is used up by the call it lets pass (`once`), or holds for 
 or for all of them. It ends unused when its time is over.
 
 Who decides is an operator. Whoever asked never decides on it, whatever key it presents; a quorum counts different
-operators by their keys, and one no is a no.
+operators by their keys, and one no is a no. Votes of who is no operator any more are dropped before they are counted, and an approval that
+rests on a key that was revoked since ends unused (`votes`).
 
 Servers ask as well: for a permission (MGP §3), which stands where the tool would. Such a request binds to nothing else and is not
 used up; what its answer means is kept in `access/permissions.py`.
@@ -35,7 +36,9 @@ from gatewright.approvals.request import (
 )
 from gatewright.approvals.shown_arguments import canonical, shown
 from gatewright.approvals.vote_rules import agreed_on, by_key, is_own, needs_keys
+from gatewright.approvals.votes import cast_vote, drop_stale, undone_by, who_voted
 from gatewright.command_text import to_type
+from gatewright.identity.operator_words import revoked_since
 from gatewright.storage.changes import AT_ONCE, Changes
 from gatewright.storage.state import StateDatabase
 
@@ -49,8 +52,6 @@ WAITING_EACH = 100
 _OPEN = "FROM approvals WHERE (state = 'pending' OR (state = 'approved' AND kind <> 'server'))"
 _ENDED_AT_ONCE = 100
 """So many requests whose time is over are ended in one step; more of them wait for the next."""
-
-
 _COLUMNS = ", ".join(Approval.__struct_fields__)
 
 
@@ -122,6 +123,8 @@ class Approvals:
         with self._rows.changing():
             # Once more: an operator in another process may have taken it back, or another call used it up.
             one = self._find(asked, "approved", now)
+            while one is not None and self._lapsed(one, now):
+                one = self._find(asked, "approved", now)
             if one is None:
                 return None
             state = "used" if one.scope == "once" else "approved"
@@ -184,6 +187,16 @@ class Approvals:
         )
         return [approval_of(row) for row in rows]
 
+    def votes(self, id: str) -> tuple[list[str], list[str]]:
+        """As `votes.who_voted`."""
+        with self._rows.reading():
+            return who_voted(self._rows, id, self._clock())
+
+    def revoked(self, operator: str, ago_s: float) -> bool:
+        """Whether a key that this operator had so long ago has been revoked since."""
+        with self._rows.reading():
+            return revoked_since(self._rows, operator, self._clock() - ago_s)
+
     def approve(
         self,
         id: str,
@@ -218,22 +231,22 @@ class Approvals:
                 )
             if edited:
                 self._edit(one, edited)
-            voted = self._rows.execute(
-                "INSERT INTO approval_votes (approval, operator, time, scope, ends) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT DO NOTHING",
-                (id, by, now, scope, one.expires if scope == "once" else now + (lasts_s or 0.0)),
-            ).rowcount
-            if not voted:
+            self._drop_stale(id, now)
+            ends = one.expires if scope == "once" else now + (lasts_s or 0.0)
+            votes = cast_vote(self._rows, id, by, now, (scope, ends))
+            if votes is None:
                 raise CannotDecideError(
                     "voted", f"{by} has approved {id} already; another operator has to"
                 )
-            said = "SELECT scope, ends FROM approval_votes WHERE approval = ?"
-            votes: list[tuple[Scope | None, float]] = self._rows.execute(said, (id,)).fetchall()
             if len(votes) < one.quorum:
                 self._note("voted", id, by, now)
             else:
                 self._decide(one, "approved", agreed_on(votes, one.expires), by, comment)
             return self._get(id) or one
+
+    def _drop_stale(self, id: str, now: float) -> None:
+        for operator in drop_stale(self._rows, id, now):
+            self._note("unvoted", id, operator, now)
 
     def _edit(self, one: Approval, edited: str) -> None:
         if one.kind == "server":
@@ -314,6 +327,13 @@ class Approvals:
         self._rows.close()
 
     # -- rows ----------------------------------------------------------------------------------------
+
+    def _lapsed(self, one: Approval, now: float) -> bool:
+        """End an approval that rests on a key that was revoked since; whether it did."""
+        gone = undone_by(self._rows, one)
+        if gone:
+            self._end(one.id, "lapsed", gone, now)
+        return bool(gone)
 
     def _find(self, asked: Asked, state: State, now: float) -> Approval | None:
         row = self._rows.execute(

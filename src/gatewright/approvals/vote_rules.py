@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gatewright.approvals.request import Approval, Scope
 from gatewright.command_text import to_type
+from gatewright.schemas.lookalikes import caseless
 
 __all__ = ["agreed_on", "by_key", "is_own", "needs_keys"]
 
@@ -16,7 +17,8 @@ _WIDER: tuple[Scope, ...] = ("once", "arguments", "tool")
 
 def is_own(kind: str, agent: str, by: str) -> bool:
     """Whether an operator (`by`) would decide on what they asked for themselves, by the request's kind and its agent."""
-    return agent == by and kind not in _OTHERS
+    # Whose names differ in case, width or Unicode form only: two keys for what people read as one name.
+    return kind not in _OTHERS and caseless(agent) == caseless(by)
 
 
 def by_key(operator: str) -> bool:

@@ -20,6 +20,7 @@ import msgspec
 from gatewright.cli.errors import CliError
 from gatewright.cli.global_options import OUTPUT_OPTIONS
 from gatewright.cli.log_lines import clean
+from gatewright.cli.table_layout import cut, layout, padded
 from gatewright.secret_scanning.escape_invisible import is_unseen, spelled
 from gatewright.secret_scanning.invisible import hidden
 
@@ -127,11 +128,10 @@ def print_line(
     """
     texts = [_cell(value) for value in cells]
     if is_terminal(1):
-        padded = [text.ljust(width) for text, width in zip(texts, widths, strict=False)]
-        line = "  ".join([*padded, *texts[len(padded) :]]).rstrip()
+        first = [padded(text, width) for text, width in zip(texts, widths, strict=False)]
+        line = "  ".join([*first, *texts[len(first) :]]).rstrip()
         if one_line:
-            room = shutil.get_terminal_size().columns
-            line = line if len(line) <= room else line[: room - 1] + "…"
+            line = cut(line, shutil.get_terminal_size().columns)
     else:
         line = "\t".join(texts)
     sys.stdout.write(line + "\n")
@@ -186,9 +186,23 @@ def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
+    console = Console(highlight=False)
+    heads = [column.upper() for column in columns]
+    placed = layout(heads, rows, console.width)
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for column in columns:
-        table.add_column(column.upper(), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console(highlight=False).print(table)
+    if placed is None:
+        table.show_header = False
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        for number, row in enumerate(rows):
+            if number:
+                table.add_row()
+            for head, cell in zip(heads, row, strict=True):
+                if cell:
+                    table.add_row(head, Text(cell))
+    else:
+        for number, width in placed:
+            table.add_column(heads[number], overflow="fold", width=width)
+        for row in rows:
+            table.add_row(*(Text(row[number]) for number, _ in placed))
+    console.print(table)

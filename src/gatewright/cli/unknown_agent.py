@@ -11,6 +11,7 @@ from gatewright.cli.state_access import seen
 from gatewright.config import Settings
 from gatewright.hosts.local_agents import AGENTS
 from gatewright.identity.keys import KeyStore
+from gatewright.schemas.lookalikes import spellings
 from gatewright.schemas.nearest import closest
 
 __all__ = ["agents_of", "note_unknown"]
@@ -28,7 +29,10 @@ def agents_of(settings: Settings) -> set[str]:
 
 def note_unknown(settings: Settings, agent: str) -> None:
     """Say so where nobody is known by this name, with those that come close. Whom an issuer names (NAME:SUBJECT) only it knows."""
-    if agent == EVERYBODY or ":" in agent or agent in (known := agents_of(settings)):
+    if agent == EVERYBODY or ":" in agent:
+        return
+    known = agents_of(settings)
+    if not known.isdisjoint(spellings(agent)):
         return
     near = closest(agent, sorted(known), 3)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""

@@ -37,8 +37,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     role: Name | None = None
     """A word for people and for the record; it gives no rights."""
     trust_level: Trust | None = None
-    """How far the caller is trusted: `untrusted` calls only tools that are known to be safe, `community` none that is
-    dangerous, `verified` and `system` any. `verified` unless set."""
+    """How far the caller is trusted: `untrusted` calls only tools that the operator, or a server that the operator trusts,
+    calls `safe`, `community` none that is dangerous, `verified` and `system` any. `verified` unless set."""
     allowed_resources: tuple[Name, ...] = ()
     """Patterns of the only paths and URIs that its calls may name; any unless set."""
     permissions: tuple[Name, ...] = ()

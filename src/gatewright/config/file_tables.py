@@ -148,7 +148,8 @@ class MgpTable(msgspec.Struct, frozen=True, kw_only=True):
     """The permissions that the server has without a question: those of MGP §3.2, such as `network.outbound`, or names
     like `com.example.thing`. See `[permissions]`."""
     trust_level: Literal["standard", "trusted", "sandboxed"] = "standard"
-    """The trust level of the server (MGP §2.3). The annotations of a `trusted` server's tools put no call to a person."""
+    """The trust level of the server (MGP §2.3). The annotations of a `trusted` server's tools put no call to a person, and
+    what it calls `safe` is safe."""
     permission_policy: PermissionPolicy | None = None
     """Who decides on the permissions that the server declares; `policy` of `[permissions]` unless set."""
     missing_permissions: Literal["wait", "degrade"] = "wait"

@@ -162,7 +162,7 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
 
     risk_level: Literal["safe", "moderate", "dangerous"] | None = None
     """The risk of the tool (MGP §4.3). A person confirms each call of a `dangerous` one, unless a grant names this very
-    tool; what the server declares unless set."""
+    tool; what the server declares unless set, which lowers nothing unless the server is `trusted`."""
     validator: str | None = None
     """The check that its arguments have to pass (MGP §4.5): `sandbox`, `readonly`, `network_restricted`, `code_safety`,
     `paths`, the name of a plug-in, or `none`."""

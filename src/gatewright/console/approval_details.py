@@ -63,6 +63,8 @@ class Detail(msgspec.Struct, frozen=True, kw_only=True):
     before: Before
     votes: list[str]
     """Who has said yes so far, where several have to."""
+    dropped: list[str]
+    """Whose yes does not count any more, as they are no operators or had their key revoked since."""
     gates: list[GateWord]
     call: AskingCall | None
     editable: bool
@@ -89,11 +91,13 @@ class ApprovalDetails:
             names = [gate.name for gate in self._kernel.policy.gates]
             gates = gate_words(names, call.facts, caller=caller, waits=_CONFIRM)
         editable = one.kind != "server" and _digest(one.arguments) == one.runs
+        votes, dropped = self.lists.votes(one.id) if one.quorum > 1 else ([], [])
         return Detail(
             request=waiting(one),
             rule="" if call is None else call.rule,
             before=self.lists.before(one),
-            votes=self.lists.votes(one.id) if one.quorum > 1 else [],
+            votes=votes,
+            dropped=dropped,
             gates=gates,
             call=None if call is None else _shown(call),
             editable=editable,

@@ -18,6 +18,7 @@ from gatewright.discovery.tokens import count
 from gatewright.identity.rights import administers
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
+from gatewright.schemas.lookalikes import spellings
 from gatewright.servers.names import is_meta, meta_tool
 
 __all__ = [
@@ -183,7 +184,8 @@ def exposing(settings: Settings) -> Callable[[Caller, str, Tool], bool]:
 def pins_of(settings: Settings, profile: str, caller: Caller) -> list[str]:
     """The names that are pinned for a caller: its own, everybody's, the profile's."""
     agents = settings.agents if caller.kind != "operator" else {}
-    found = [name for one in (caller.id, "*") if one in agents for name in agents[one].pinned]
+    names = (*spellings(caller.id), "*")
+    found = [name for one in names if one in agents for name in agents[one].pinned]
     said = settings.profiles.get(profile)
     expose = (None if said is None else said.expose) or settings.discovery.expose
     if said is not None and expose != "discover":

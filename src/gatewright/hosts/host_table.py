@@ -7,13 +7,14 @@ so that the paths of Windows can be asked for on Linux.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
 import msgspec
 
 __all__ = [
+    "EDITIONS",
     "HOSTS",
     "PLATFORMS",
     "Host",
@@ -21,6 +22,9 @@ __all__ = [
     "Platform",
     "Remote",
     "Syntax",
+    "editor_files",
+    "everywhere",
+    "filled",
     "find_host",
     "user_files",
 ]
@@ -85,11 +89,12 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
         return self.name_chars - self.joint_chars - len(mount)
 
 
-def _everywhere(*templates: str) -> dict[Platform, tuple[str, ...]]:
+def everywhere(*templates: str) -> dict[Platform, tuple[str, ...]]:
+    """The same places on every platform."""
     return dict.fromkeys(PLATFORMS, templates)
 
 
-def _editor(below: str, *editions: str) -> dict[Platform, tuple[str, ...]]:
+def editor_files(below: str, *editions: str) -> dict[Platform, tuple[str, ...]]:
     """A file in the user's folder of VS Code and its like."""
     roots: dict[Platform, str] = {"linux": "{config}", "darwin": "{support}", "win32": "{appdata}"}
     return {
@@ -98,7 +103,8 @@ def _editor(below: str, *editions: str) -> dict[Platform, tuple[str, ...]]:
     }
 
 
-_EDITIONS = ("Code", "Code - Insiders", "VSCodium")
+EDITIONS = ("Code", "Code - Insiders", "VSCodium")
+"""Of VS Code: each has a folder of its own."""
 _BRACED = "${{{}}}"
 _ENV_BRACED = "${{env:{}}}"
 
@@ -119,7 +125,7 @@ _TABLE = (
     Host(
         id="claude-code",
         title="Claude Code",
-        files=_everywhere("{claude}/.claude.json"),
+        files=everywhere("{claude}/.claude.json"),
         project=".mcp.json",
         remote=Remote(fixed={"type": "http"}, variable=_BRACED),
         local=Local(fixed={"type": "stdio"}),
@@ -127,7 +133,7 @@ _TABLE = (
     Host(
         id="vscode",
         title="VS Code",
-        files=_editor("mcp.json", *_EDITIONS),
+        files=editor_files("mcp.json", *EDITIONS),
         project=".vscode/mcp.json",
         syntax="jsonc",
         container=("servers",),
@@ -138,7 +144,7 @@ _TABLE = (
     Host(
         id="cursor",
         title="Cursor",
-        files=_everywhere("{home}/.cursor/mcp.json"),
+        files=everywhere("{home}/.cursor/mcp.json"),
         project=".cursor/mcp.json",
         remote=Remote(variable=_ENV_BRACED),
         name_chars=60,
@@ -147,13 +153,13 @@ _TABLE = (
     Host(
         id="windsurf",
         title="Windsurf",
-        files=_everywhere("{home}/.codeium/windsurf/mcp_config.json"),
+        files=everywhere("{home}/.codeium/windsurf/mcp_config.json"),
         remote=Remote(url="serverUrl", variable=_ENV_BRACED),
     ),
     Host(
         id="gemini",
         title="Gemini CLI",
-        files=_everywhere("{home}/.gemini/settings.json"),
+        files=everywhere("{home}/.gemini/settings.json"),
         project=".gemini/settings.json",
         syntax="jsonc",
         # Its `url` is the older SSE transport.
@@ -164,13 +170,13 @@ _TABLE = (
     Host(
         id="antigravity",
         title="Antigravity",
-        files=_everywhere("{home}/.gemini/antigravity/mcp_config.json"),
+        files=everywhere("{home}/.gemini/antigravity/mcp_config.json"),
         remote=Remote(url="serverUrl"),
     ),
     Host(
         id="codex",
         title="Codex",
-        files=_everywhere("{codex}/config.toml"),
+        files=everywhere("{codex}/config.toml"),
         project=".codex/config.toml",
         syntax="toml",
         container=("mcp_servers",),
@@ -179,7 +185,7 @@ _TABLE = (
     Host(
         id="opencode",
         title="OpenCode",
-        files=_everywhere("{config}/opencode/opencode.json", "{config}/opencode/opencode.jsonc"),
+        files=everywhere("{config}/opencode/opencode.json", "{config}/opencode/opencode.jsonc"),
         project="opencode.json",
         syntax="jsonc",
         container=("mcp",),
@@ -222,7 +228,7 @@ _TABLE = (
     Host(
         id="continue",
         title="Continue",
-        files=_everywhere("{home}/.continue/config.yaml"),
+        files=everywhere("{home}/.continue/config.yaml"),
         syntax="yaml",
         listed=True,
         named=True,
@@ -233,12 +239,12 @@ _TABLE = (
     Host(
         id="lm-studio",
         title="LM Studio",
-        files=_everywhere("{home}/.lmstudio/mcp.json"),
+        files=everywhere("{home}/.lmstudio/mcp.json"),
     ),
     Host(
         id="copilot",
         title="GitHub Copilot CLI",
-        files=_everywhere("{copilot}/mcp-config.json"),
+        files=everywhere("{copilot}/mcp-config.json"),
         project=".github/mcp.json",
         remote=Remote(fixed={"type": "http", "tools": ["*"]}),
         local=Local(fixed={"type": "local", "tools": ["*"]}),
@@ -246,7 +252,7 @@ _TABLE = (
     Host(
         id="kiro",
         title="Kiro",
-        files=_everywhere("{home}/.kiro/settings/mcp.json"),
+        files=everywhere("{home}/.kiro/settings/mcp.json"),
         project=".kiro/settings/mcp.json",
         remote=Remote(variable=_BRACED),
     ),
@@ -267,16 +273,16 @@ _TABLE = (
     Host(
         id="cline",
         title="Cline",
-        files=_editor(
-            "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", *_EDITIONS
+        files=editor_files(
+            "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", *EDITIONS
         ),
         remote=Remote(fixed={"type": "streamableHttp"}),
     ),
     Host(
         id="roo",
         title="Roo Code",
-        files=_editor(
-            "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", *_EDITIONS
+        files=editor_files(
+            "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", *EDITIONS
         ),
         project=".roo/mcp.json",
         remote=Remote(fixed={"type": "streamable-http"}, variable=_ENV_BRACED),
@@ -284,7 +290,7 @@ _TABLE = (
     Host(
         id="inspector",
         title="MCP Inspector",
-        files=_everywhere("{home}/.mcp-inspector/mcp.json"),
+        files=everywhere("{home}/.mcp-inspector/mcp.json"),
         remote=Remote(fixed={"type": "streamable-http"}),
         local=Local(fixed={"type": "stdio"}),
     ),
@@ -313,7 +319,14 @@ def find_host(name: str) -> Host | None:
 def user_files(
     host: Host, *, home: str, environ: Mapping[str, str], platform: Platform
 ) -> list[PurePath]:
-    """Where the user's file of this host may be, the most likely place first.
+    """Where the user's file of this host may be, the most likely place first; the rest as for `filled`."""
+    return filled(host.files[platform], home=home, environ=environ, platform=platform)
+
+
+def filled(
+    templates: Iterable[str], *, home: str, environ: Mapping[str, str], platform: Platform
+) -> list[PurePath]:
+    """Templates of files with the folders of this user.
 
     `home` is absolute. The result is a `PureWindowsPath` for `win32` and a `PurePosixPath`
     otherwise; variables that name a folder count only where they are absolute.
@@ -333,4 +346,4 @@ def user_files(
         "codex": folder("CODEX_HOME", ".codex"),
         "copilot": folder("COPILOT_HOME", ".copilot"),
     }
-    return [kind(template.format(**folders)) for template in host.files[platform]]
+    return [kind(template.format(**folders)) for template in templates]

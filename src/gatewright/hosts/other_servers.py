@@ -17,7 +17,7 @@ from gatewright.hosts.host_table import Host
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.whole_file import Unreadable
 
-__all__ = ["Beside", "State", "beside"]
+__all__ = ["Beside", "State", "beside", "beside_in"]
 
 State = Literal["on", "off", "gateway", "unknown"]
 """`off` is switched off in the host, `gateway` leads to a gateway; `unknown`: the file cannot be read."""
@@ -54,6 +54,16 @@ def beside(host: Host, text: str, ours: Collection[str], urls: Collection[str]) 
     for name, one, folder, switched in _of_projects(host, whole):
         found.append(Beside(name=name, state=_state(host, one, switched, urls), folder=folder))
     return found
+
+
+def beside_in(
+    host: Host, whole: Any, named: Mapping[str, Any], urls: Collection[str]
+) -> list[Beside]:
+    """Servers that stand in another document than the host's own (`further_places`), all of which count."""
+    off = _off(host, whole) if isinstance(whole, Mapping) else frozenset()
+    return [
+        Beside(name=name, state=_state(host, one, name in off, urls)) for name, one in named.items()
+    ]
 
 
 def _state(host: Host, entry: Any, off: bool, urls: Collection[str]) -> State:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 
 from gatewright.cli.finding import Finding
 from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.hosts.local_agents import AGENTS
+from gatewright.identity.key_names import read_alike
+from gatewright.schemas.lookalikes import spellings
 
-__all__ = ["check_identity", "check_operators"]
+__all__ = ["check_identity", "check_names", "check_operators"]
 
 _BOUNDARIES = {
     "local": (
@@ -29,7 +31,8 @@ def check_identity(settings: Settings, names: Container[str]) -> Iterator[Findin
     """What `[agents]` and `[oauth]` come to. `names` are those that keys were made for."""
     issuers = {one.name for one in settings.oauth.issuers}
     for name in settings.agents:
-        if name in _ALWAYS or name in names or name.partition(":")[0] in issuers:
+        known = name in _ALWAYS or any(one in names for one in spellings(name))
+        if known or name.partition(":")[0] in issuers:
             continue
         yield Finding(
             check="identity",
@@ -40,6 +43,24 @@ def check_identity(settings: Settings, names: Container[str]) -> Iterator[Findin
         )
     if issuers:
         yield from _issuers(settings)
+
+
+def check_names(names: Sequence[str]) -> Iterator[Finding]:
+    """Keys in force whose names read like each other. `names` are those of keys in force."""
+    seen: set[str] = set()
+    for name in dict.fromkeys(names):
+        alike = [name, *(one for one in read_alike(name, names) if one != name)]
+        if name in seen or len(alike) == 1:
+            continue
+        seen.update(alike)
+        yield Finding(
+            check="identity",
+            subject=name,
+            level="warning",
+            what=f"keys in force for {len(alike)} names that people read as one: {', '.join(map(ascii, alike))}",
+            why="they were made before names were compared; none of them decides on what another asked for, and they are one in a quorum",
+            fix=f"end those that are not meant, by their ids: `{to_type('key list')}`",
+        )
 
 
 def check_operators(settings: Settings) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Back, Call, Caller, Refusal, UserContext
 from gatewright.command_text import to_type
+from gatewright.schemas.lookalikes import spellings
 from gatewright.standing import Standing
 
 __all__ = ["LOCAL", "Authenticate", "Bearers", "Keys"]
@@ -155,7 +156,8 @@ class Authenticate:
             return caller
         known = self._known.get(caller)
         if known is None:
-            said = tuple(self._users[one] for one in (caller.id, "*") if one in self._users)
+            names = (*spellings(caller.id), "*")
+            said = tuple(self._users[one] for one in names if one in self._users)
             if len(self._known) >= _KEPT:
                 self._known.clear()
             known = replace(caller, user=caller.user + said) if said else caller

@@ -20,7 +20,7 @@ it into the audit trail (`changes`, `recorded`): also a change made while no gat
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -28,6 +28,8 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from gatewright.call import Caller, UserContext
+from gatewright.identity.key_names import key_name
+from gatewright.schemas.lookalikes import spellings
 from gatewright.storage.changes import Changes
 from gatewright.storage.state import StateDatabase
 from gatewright.storage.try_write import changed_aside
@@ -45,7 +47,6 @@ _SECRET_BYTES = 32
 _SECRET_CHARS = 43  # 62 ** 43 is just above 2 ** 256
 _NOBODY = (bytes(32), None, None)
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_TAKEN = frozenset({"*", "anonymous", "local"})
 _COLUMNS = "digest, id, name, kind, created, expires, revoked, last_used, said, replaced_by"
 _NOTHING_SAID = UserContext()
 
@@ -140,16 +141,19 @@ class KeyStore:
         user: UserContext = _NOTHING_SAID,
         by: str,
         another: bool = True,
+        hosts: Iterable[str] = (),
     ) -> tuple[Key, str]:
         """Make a key for the agent or operator `name`. The second value is the secret, shown once.
 
-        `user` is what else the key says, `by` says who did it, for the record. Raises `NameTaken` where the name has a key
+        `user` is what else the key says, `by` says who did it, for the record; `hosts` are the names of hosts, which a key may have but not
+        resemble. Raises `NameTaken` where the name has a key
         in force and this is not to be `another`, `ValueError` for a name, an expiry or rights that cannot be, `StoreError`
         when the database does not take it.
         """
         now = self._clock()
-        _check(name, kind, expires, now, user)
+        _check(kind, expires, now, user)
         with self._keys.changing():
+            name = key_name(name, (*(key.name for key in self._in_force(None, now)), *hosts))
             # Inside the transaction: of two commands at once the second one sees the key of the first.
             if not another and (held := self._in_force(name, now)):
                 raise NameTaken(name, held)
@@ -173,7 +177,7 @@ class KeyStore:
                 raise ValueError(f"key {id} has ended already")
             if old.replaced_by is not None:
                 raise ValueError(f"key {id} has been replaced by {old.replaced_by} already")
-            _check(old.name, old.kind, expires, now, old.user)
+            _check(old.kind, expires, now, old.user)
             made = self._insert(old.name, old.kind, now, expires, old.user, by)
             column = "expires" if overlap_s > 0 else "revoked"
             # An overlap never prolongs a key.
@@ -193,13 +197,15 @@ class KeyStore:
                 word, self._clock()
             )
 
-    def _in_force(self, name: str, now: float) -> list[Key]:
+    def _in_force(self, name: str | None, now: float) -> list[Key]:
+        """Of a name, in whatever Unicode form, or of all."""
         rows = self._keys.execute(
-            f"SELECT {_COLUMNS} FROM keys WHERE name = ? AND revoked IS NULL "  # noqa: S608 - a constant
+            f"SELECT {_COLUMNS} FROM keys WHERE revoked IS NULL "  # noqa: S608 - a constant
             "AND (expires IS NULL OR expires > ?) ORDER BY created, id",
-            (name, now),
+            (now,),
         ).fetchall()
-        return [_key(row) for row in rows]
+        forms = () if name is None else spellings(name)
+        return [key for key in map(_key, rows) if name is None or key.name in forms]
 
     def _insert(
         self,
@@ -305,7 +311,8 @@ class KeyStore:
     def named(self, name: str) -> Caller | None:
         """Whom the keys of that name speak for: an agent rather than an operator, whether they are still
         good or not. None where there are none. Touches no database."""
-        found = [caller for _, _, caller in self._known.values() if caller and caller.id == name]
+        forms = spellings(name)
+        found = [caller for _, _, caller in self._known.values() if caller and caller.id in forms]
         return min(found, key=lambda one: one.kind != "agent", default=None)
 
     def _read(self, id: str) -> Key:
@@ -321,13 +328,7 @@ class KeyStore:
         self._changes.add(now, action, key.id, key.name, key.kind, by)
 
 
-def _check(name: str, kind: str, expires: float | None, now: float, user: UserContext) -> None:
-    if not 1 <= len(name) <= 128 or not name.isprintable() or name != name.strip():
-        raise ValueError("the name of a key's agent is 1 to 128 printable characters")
-    if ":" in name:
-        raise ValueError("NAME:SUBJECT is a caller with an access token: a key's name has no colon")
-    if name in _TAKEN:
-        raise ValueError(f"{name!r} means somebody else; choose another name")
+def _check(kind: str, expires: float | None, now: float, user: UserContext) -> None:
     if kind not in get_args(KeyKind):
         raise ValueError(f"a key is for an agent or an operator, not for {kind!r}")
     if kind == "operator" and user != _NOTHING_SAID:

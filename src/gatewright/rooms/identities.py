@@ -15,6 +15,7 @@ import msgspec
 from gatewright.call import Caller, Refusal
 from gatewright.command_text import to_type
 from gatewright.rooms.policy import Claims, Identity, Known, Policy, Verifier
+from gatewright.schemas.lookalikes import spellings
 
 __all__ = ["Identities", "digest"]
 
@@ -71,7 +72,10 @@ class Identities:
         return caller if isinstance(caller, Refusal) else self._of_caller(caller)
 
     def _of_caller(self, caller: Caller) -> Identity:
-        known = self._policy.known.get(caller.id)
+        participants = self._policy.known
+        known = next(
+            (participants[one] for one in spellings(caller.id) if one in participants), None
+        )
         if known is not None:
             return msgspec.structs.replace(self._named(caller.id, known, "key"), caller=caller)
         policy = self._policy

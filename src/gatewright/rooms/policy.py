@@ -14,6 +14,7 @@ from gatewright.call import Caller, Refusal
 from gatewright.mcpx.capabilities import PROFILES, Capabilities
 from gatewright.mcpx.topic import Bounds, Mode
 from gatewright.rooms.trust_store import Word
+from gatewright.schemas.lookalikes import spellings
 
 __all__ = [
     "Access",
@@ -146,7 +147,8 @@ class Policy(msgspec.Struct, frozen=True):
             return False
         if rule.access == "public" or identity.way == "gateway":
             return True
-        return identity.named if rule.access == "restricted" else identity.id in rule.members
+        member = any(one in rule.members for one in spellings(identity.id))
+        return identity.named if rule.access == "restricted" else member
 
 
 class Trust(Protocol):

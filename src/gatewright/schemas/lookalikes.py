@@ -14,11 +14,31 @@ from functools import cache
 
 from gatewright.short_cache import cached_if_short
 
-__all__ = ["folded", "keys", "seen", "skeleton", "twins"]
+__all__ = ["caseless", "composed", "folded", "keys", "seen", "skeleton", "spellings", "twins"]
 
 _SEPARATORS = str.maketrans("-./: ", "_____")
 _ASCII = str.maketrans({"m": "rn", "I": "l", "1": "l", "|": "l", "0": "O"})
 """The rows of the table that are all ASCII: most names need no other."""
+
+
+def caseless(name: str) -> str:
+    """The name without case and width, and in one Unicode form."""
+    if name.isascii():
+        return name.casefold()
+    # Once more: what is folded need not be composed.
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def composed(name: str) -> str:
+    """The name in the Unicode form in which names are kept (NFC)."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """The name in the Unicode forms that look the same, itself first: composed and decomposed."""
+    if name.isascii():
+        return (name,)
+    return tuple(dict.fromkeys((name, composed(name), unicodedata.normalize("NFD", name))))
 
 
 def folded(name: str) -> str:

@@ -5,13 +5,14 @@ business, and a tool that sends. Each alone is harmless, so no tool is refused f
 gate `flow` asks for a person when they meet.
 
 The operator's word replaces everything. Without it the marks are what a server says of its own tools, joined: its permissions
-and side effects (MGP §4.3), and MCP's `openWorldHint` where it is written as true. Its default is true as well, but a server
-that says nothing has not said that.
+and side effects (MGP §4.3), and MCP's `openWorldHint` where it is written, in any spelling (`tool_hints`). Its default is true as
+well, but a server that says nothing has not said that. No `readOnlyHint` takes the way out back (0118): that a tool changes nothing
+says nothing of where its arguments go, and `fetch(url)` is the usual way in which data leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 __all__ = ["Mark", "marks_of"]
@@ -38,11 +39,11 @@ _ORDER: tuple[Mark, ...] = ("untrusted", "private", "outbound")
 def marks_of(
     permissions: Sequence[str],
     declared: object = None,
-    annotations: object = None,
+    hints: Collection[str] = (),
     operator: Sequence[Mark] | None = None,
 ) -> tuple[Mark, ...]:
-    """The marks of one tool. `permissions` are canonical names, `declared` its decoded `security` member, `annotations`
-    its MCP hints, `operator` what the configuration says (None: nothing)."""
+    """The marks of one tool. `permissions` are canonical names, `declared` its decoded `security` member, `hints` what
+    its definition says of itself (`tool_hints.hinted`), `operator` what the configuration says (None: nothing)."""
     if operator is not None:
         return _ordered(operator)
     found: list[Mark] = []
@@ -50,10 +51,8 @@ def marks_of(
         found += _PERMISSIONS.get(name, ())
     for effect in _texts(declared, "side_effects"):
         found += _EFFECTS.get(effect, ())
-    if isinstance(annotations, Mapping) and annotations.get("openWorldHint") is True:
-        # What only reads sends nothing out, but what it reads was written by anybody.
-        reads = annotations.get("readOnlyHint") is True
-        found += ("untrusted",) if reads else ("untrusted", "outbound")
+    if "open_world" in hints:
+        found += ("untrusted", "outbound")
     return _ordered(found)
 
 

@@ -7,7 +7,7 @@ the server's status says which and why; nothing is cut or corrected.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -212,11 +212,12 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
             raise UnusableSchema(f"its input schema {problem}") from None
     hints = _decoded(definition, "annotations")
     declared, word = _decoded(definition, "security"), spec.word(name)
-    security = effective_security(declared, word, name, hints)
+    security = effective_security(declared, word, name, hints, believed=spec.believed)
+    said = hinted(definition)
     flow = marks_of(
-        security.permissions_required, declared, hints, None if word is None else word.flow
+        security.permissions_required, declared, said, None if word is None else word.flow
     )
-    asked = _hints(spec, name, definition)
+    asked = _hints(spec, name, said)
     return Tool(
         target=Target(spec.id, name),
         exposed=name,
@@ -231,12 +232,11 @@ def _tool(spec: ServerSpec, name: str, definition: Definition) -> Tool:
     )
 
 
-def _hints(spec: ServerSpec, name: str, definition: Definition) -> tuple[Hinted, ...]:
+def _hints(spec: ServerSpec, name: str, said: Sequence[Hinted]) -> tuple[Hinted, ...]:
     """What its annotations say that a person is asked about. That an API is reached over the network says its operator, who
     wrote its address, and no server."""
     if spec.vouched(name):
         return ()
-    said = hinted(definition)
     return tuple(one for one in said if one == "destructive" or spec.transport != "openapi")
 
 

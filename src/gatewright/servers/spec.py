@@ -159,6 +159,14 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
         said = word is not None and (word.risk_level, word.confirmation_required) != (None, None)
         return said or not self.hints
 
+    @property
+    def believed(self) -> bool:
+        """Whether its word that a tool is `safe` counts: it is the operator's own code, or the operator trusts it, or it is not its word
+        but what the method of an HTTP request promises (`openapi.document`)."""
+        return (
+            self.local or self.transport in ("python", "openapi") or self.trust_level == "trusted"
+        )
+
     def by_operators(self, tool: str) -> bool:
         """Whether a call of a tool that needs somebody's word may wait for an operator."""
         word = self.word(tool)

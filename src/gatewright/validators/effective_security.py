@@ -5,6 +5,9 @@ a server's own metadata). Risk is the maximum, permissions are the union, confir
 anybody wants it, and every validator that anybody names is applied, joined by `+`. What cannot be
 understood counts as dangerous: a server that cannot spell its own risk has not told us that it is low.
 
+That its tool is `safe` is no server's to say (0118): a declared level may raise what holds of a tool of which nobody said anything,
+`moderate`, and lowers it where the operator trusts the server (`believed`). What nobody vouched for is for no `untrusted` agent.
+
 A server may narrow or loosen only what it asked for by itself. Where the operator named the validator, or
 the tool's name did, the server's pointers and options for it do not count, except that declared code rules
 are kept as far as they make nothing milder.
@@ -121,11 +124,14 @@ def effective_security(
     operator: ToolPolicy | None,
     name: str,
     annotations: object = None,
+    *,
+    believed: bool = False,
 ) -> Security:
     """Join the voices about one tool.
 
     `declared` is the tool's decoded `security` member (None when absent), `operator` the
-    configuration's word, `name` the server's own name of the tool, `annotations` its MCP hints.
+    configuration's word, `name` the server's own name of the tool, `annotations` its MCP hints;
+    `believed` whether a declared `safe` counts without a word of the operator about the tool.
     """
     if declared is None and operator is None:
         return _PLAIN_SHELL if runs_commands(name) else _PLAIN
@@ -133,7 +139,7 @@ def effective_security(
     validator = _validator(theirs, operator, name)
     pointers, options = declared_for(validator, theirs, operator)
     return Security(
-        risk_level=_risk(declared, operator, annotations),
+        risk_level=_risk(declared, operator, annotations, believed),
         permissions_required=_permissions(theirs, operator),
         validator=validator,
         confirmation_required=_confirmation(theirs, operator),
@@ -183,15 +189,18 @@ _FIELDS: tuple[tuple[str, object, Callable[[object], bool], str], ...] = (
 )
 
 
-def _risk(declared: object, operator: ToolPolicy | None, annotations: object) -> Risk:
+def _risk(
+    declared: object, operator: ToolPolicy | None, annotations: object, believed: bool
+) -> Risk:
     # A declaration with a fault is no word for harmlessness.
     if problems(declared):
         return "dangerous"
-    voices = [_level(declared.get("risk_level") if isinstance(declared, Mapping) else "moderate")]
-    if operator is not None and operator.risk_level is not None:
-        # Where the server said nothing, the operator's word is the only one.
-        voices = voices if declared is not None else []
-        voices.append(_level(operator.risk_level))
+    voices = [_level(operator.risk_level)] if operator is not None and operator.risk_level else []
+    # Where nobody has said anything that may lower it.
+    if not voices and not (believed and declared is not None):
+        voices.append(_RISKS.index("moderate"))
+    if isinstance(declared, Mapping):
+        voices.append(_level(declared.get("risk_level")))
     if _says_it_writes(annotations):
         voices.append(_RISKS.index("moderate"))
     return _RISKS[max(voices)]

@@ -92,6 +92,7 @@ def test_a_yes_may_be_to_the_arguments_of_one_digest_alone(
     """Another operator changed them between the look and the yes."""
     made = ask(queue, quorum=2)
     edited = '{"path":"/tmp"}'
+    shell.run("key", "create", "otto", "--operator", "--key", operator)
     queue.approve(made.id, by="otto", edited=edited)
     words = ("approve", made.id, "--key", operator, "--digest")
     for stale in ("a" * 16, "a" * 15, ""):
@@ -103,6 +104,23 @@ def test_a_yes_may_be_to_the_arguments_of_one_digest_alone(
     used = queue.redeem(ASKED)
     assert used is not None
     assert used.edited == edited
+
+
+def test_who_has_voted_and_whose_yes_counts_no_more_is_said(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    made = ask(queue, quorum=3)
+    for name in ("mallory", "otto"):
+        shell.run("key", "create", name, "--operator", "--key", operator)
+        queue.approve(made.id, by=name)
+    shell.run("key", "revoke", "mallory", "--key", operator)
+    assert queue.votes(made.id) == (["otto"], ["mallory"])
+    terminal = shell.run_at_terminal("approve", answers="s\n", after="uit: ")
+    assert "votes      1 of 3: otto" in terminal.out
+    assert "no longer counted, as their keys have ended: mallory" in terminal.out
+    done = shell.run("approve", made.id, "--key", operator)
+    assert done.code == 0
+    assert "votes      2 of 3: otto, olga" in done.err
 
 
 def test_arguments_that_nobody_could_see_whole_are_approved_by_their_digest_alone(

@@ -165,3 +165,26 @@ def test_the_doctor_warns_of_a_connected_host_until_they_are_moved(shell: Shell)
     assert "one, two" in one["what"]
     assert shell.run(*shlex.split(one["fix"])[2:], "--yes").code == 0
     assert warned() == []
+
+
+def test_servers_in_the_settings_of_an_editor_are_named_with_what_imports_them(
+    shell: Shell,
+) -> None:
+    """VS Code starts them from there, and `connect` edits another file."""
+    written(user_file(shell, "vscode"), "vscode", "mine")
+    settings = user_file(shell, "vscode").parent / "settings.json"
+    settings.write_text('{"mcp": {"servers": {"old": {"command": "/bin/old"}}}}')
+    container = shell.folder / ".devcontainer" / "devcontainer.json"
+    container.parent.mkdir()
+    inside = {"customizations": {"vscode": {"mcp": {"servers": {"far": {"command": "/bin/far"}}}}}}
+    container.write_text(json.dumps(inside))
+    done = shell.run("connect", "vscode", "--yes", "--take-over", "--json")
+    found = {one["name"]: (one["file"], one["move"]) for one in left(done)}
+    assert {name: file for name, (file, _) in found.items()} == {
+        "old": str(settings),
+        "far": str(container),
+    }
+    assert found["old"][1].startswith(shell.typed(f"import {settings}"))
+    assert shell.run(*shlex.split(found["old"][1], comments=True)[2:]).code == 0
+    doctor = shell.run("doctor")
+    assert f"old ({settings})" in doctor.out + doctor.err

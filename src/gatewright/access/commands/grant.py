@@ -30,6 +30,7 @@ from gatewright.cli.unknown_agent import note_unknown
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.mcp.wire.permissions import canonical_permission
+from gatewright.schemas.lookalikes import spellings
 from gatewright.timestamps import as_shown
 
 __all__ = ["Word", "add", "app", "list_grants", "revoke", "show", "words_of"]
@@ -97,7 +98,7 @@ def list_grants(
     words = [
         word
         for word in words_of(settings)
-        if agent in (None, word.grant.agent) or word.grant.agent == EVERYBODY
+        if agent is None or word.grant.agent in {*spellings(agent), EVERYBODY}
         if server in (None, word.grant.server)
         if meant is None
         or (word.grant.server == meant.server and word.grant.tool in {None, meant.tool})
@@ -124,7 +125,7 @@ def show(agent: Agent, where: Where, config: Config = None, json: Json = False) 
     words = [
         word
         for word in words_of(settings)
-        if word.grant.agent in {agent, EVERYBODY}
+        if word.grant.agent in {*spellings(agent), EVERYBODY}
         and word.grant.server == server
         and word.grant.tool in {None, tool}
     ]

@@ -110,7 +110,7 @@ def approve(  # noqa: PLR0913, PLR0917 - one argument for each option
                     seen=seen,
                 )
             )
-            _tell(decided, json=json)
+            _tell(queue.store, decided, json=json)
         elif watch:
             _watch(queue, json=json)
         elif json or not is_terminal(0):
@@ -178,12 +178,14 @@ def decision(decide: Callable[[], Approval]) -> Approval:
         raise _misuse(str(problem)) from None
 
 
-def _tell(decided: Approval, *, json: bool) -> None:
+def _tell(store: Approvals, decided: Approval, *, json: bool) -> None:
     if json:
         print_document(decided)
         return
     if decided.state == "pending":
         note(f"{decided.id} has your yes; it needs {decided.quorum} operators")
+        for line in _voted(store, decided):
+            note(one_line(line))
     else:
         note(one_line(f"{decided.id} is {decided.state}: {decided.who} may {decided.wish}"))
     if decided.scope == "tool":
@@ -236,6 +238,7 @@ def _ask(queue: Queue, one: Approval, place: str) -> bool:
         f"{one.id}  ({place})",
         f"  {one.who} wants to {one.wish}: {one.reason}. Risk: {one.risk}.",
         *_exactly(one),
+        *_voted(queue.store, one),
         f"  since      {as_shown(one.requested)}, ends {as_shown(one.expires)}",
     )
     for line in lines:
@@ -278,6 +281,18 @@ def _exactly(one: Approval) -> tuple[str, ...]:
         return ()
     unseen = (f"  NOT SHOWN  {one.unseen}",) if one.unseen else ()
     return f"  arguments  {one.arguments}", f"  SHA-256    {one.runs[:_DIGEST]}", *unseen
+
+
+def _voted(store: Approvals, one: Approval) -> list[str]:
+    """Who has said yes, where several have to."""
+    if one.quorum < 2:
+        return []
+    counted, dropped = store.votes(one.id)
+    found = [f"  votes      {len(counted)} of {one.quorum}: {', '.join(counted)}".rstrip(": ")]
+    if dropped:
+        why = "no longer counted, as their keys have ended"
+        found.append(f"             {why}: {', '.join(dropped)}")
+    return found
 
 
 def _watch(queue: Queue, *, json: bool) -> None:

@@ -31,6 +31,7 @@ from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import is_terminal, note, print_document, print_json, print_line
+from gatewright.cli.table_layout import cut
 from gatewright.cli.tool_names import spelled
 from gatewright.command_text import to_type
 from gatewright.config import load
@@ -270,11 +271,8 @@ def _shown(record: Mapping[str, Any]) -> tuple[str, ...]:
     if not is_terminal(1):
         return found
     when = moment[:19].replace("T", " ")
-    return when, outcome, why, _cut(agent), _cut(what), spent, event, trace
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
+    agent, what = cut(agent, _NAME_CHARS), cut(what, _NAME_CHARS)
+    return when, outcome, why, agent, what, spent, event, trace
 
 
 def _columns(record: Mapping[str, Any]) -> tuple[str, str, str, str, str, str, str, str]:

@@ -24,6 +24,7 @@ from gatewright.cli.running import Running, read_announced
 from gatewright.cli.state_access import seen
 from gatewright.command_text import to_type
 from gatewright.config import Settings
+from gatewright.identity.doctor import check_names
 from gatewright.identity.keys import KeyStore
 from gatewright.storage.errors import StoreError
 from gatewright.storage.former_files import former_files
@@ -201,9 +202,13 @@ def check_store(folder: Path) -> Iterator[Finding]:
     if not keys:
         yield Finding(check="store", subject=str(path), level="ok", what="no key was made yet")
         return
-    live = sum(one.revoked is None for one in keys)
-    what = f"{len(keys)} keys, {live} of them in force"
+    now = time.time()
+    live = [
+        one for one in keys if one.revoked is None and (one.expires is None or one.expires > now)
+    ]
+    what = f"{len(keys)} keys, {len(live)} of them in force"
     yield Finding(check="store", subject=str(path), level="ok", what=what)
+    yield from check_names([one.name for one in live])
 
 
 def _former(path: Path, files: Sequence[Path]) -> Finding:

@@ -22,8 +22,9 @@ from gatewright.command_text import line_to_type, to_type
 from gatewright.config import Settings, is_loopback
 from gatewright.config.documents import is_there
 from gatewright.hosts.commands.host_files import places, records
-from gatewright.hosts.commands.import_sources import places_of
+from gatewright.hosts.commands.import_sources import further_of, places_of
 from gatewright.hosts.entry_splices import Step
+from gatewright.hosts.further_places import further_beside
 from gatewright.hosts.host_table import Host
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.other_servers import Beside, beside
@@ -60,6 +61,8 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     host: Host
     found: Sequence[tuple[Path, Beside]]
     ways: Mapping[Path, str] = {}
+    further: Collection[Path] = ()
+    """Files that `connect` edits never, whose servers are imported by path."""
 
     def documents(self) -> list[dict[str, Any]]:
         """For `--json`: what is not governed, and the command that moves it."""
@@ -101,6 +104,9 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     def way(self, file: Path, one: Beside) -> str:
         """What moves an entry. `--take-over` moves those of the file that `connect` edits, and no others."""
         host = self.host
+        imports = f"{to_type('import {}', str(file))} # then take it out of {host.title}"
+        if file in self.further:
+            return imports
         if not one.folder and file in self.ways:
             return self.ways[file]
         if not one.folder and file == places(host, project=False)[0]:
@@ -109,7 +115,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
             folder = file.parents[len(Path(host.project).parts) - 1]
             go = "" if folder == Path.cwd() else f"cd {shlex.quote(str(folder))} && "
             return go + to_type("connect {} --project --take-over", host.id)
-        return f"{to_type('import {}', str(file))} # then take it out of {host.title}"
+        return imports
 
 
 def left_beside(
@@ -121,13 +127,19 @@ def left_beside(
     """Everything beside the gateway in every file of a host. `written` are files as they are now, or will be: the text and
     the names of our entries in it."""
     found = []
-    for file in dict.fromkeys([*written, *places_of(host), *_project_files(host, Path.cwd())]):
+    projects = _projects(Path.cwd())
+    own = dict.fromkeys([*written, *places_of(host), *_project_files(host, projects)])
+    for file in own:
         text, ours = written[file] if file in written else (_text(file), _ours(host, file))
         some = (
             [Beside(name="", state="unknown")] if text is None else beside(host, text, ours, urls)
         )
         found += [(file, one) for one in some]
-    return Left(host=host, found=found, ways=ways)
+    further = [one for one in further_of(host, projects) if one.file not in own]
+    for place in further:
+        found += [(place.file, one) for one in further_beside(host, place, urls)]
+    files = frozenset(one.file for one in further)
+    return Left(host=host, found=found, ways=ways, further=files)
 
 
 def elsewhere(url: str) -> str:
@@ -137,13 +149,19 @@ def elsewhere(url: str) -> str:
     return f"nothing here does; whoever runs {url} can add them there"
 
 
-def _project_files(host: Host, here: Path) -> list[Path]:
-    """The project's file of a host for this folder and those above it, up to the root of its repository."""
-    above = [here, *here.parents] if host.project else []
+def _projects(here: Path) -> list[Path]:
+    """This folder and those above it, up to the root of its repository."""
+    above = [here, *here.parents]
     # Without a repository only this folder: nobody knows whose the folders above it are.
     root = next((n for n, one in enumerate(above) if is_there(one / ".git", plain=False)), 0)
+    return above[: root + 1]
+
+
+def _project_files(host: Host, projects: Sequence[Path]) -> list[Path]:
+    """The project's file of a host in each of these folders."""
     user = set(places_of(host))
-    return [file for one in above[: root + 1] if (file := one / host.project) not in user]
+    files = [one / host.project for one in projects if host.project]
+    return [file for file in files if file not in user]
 
 
 def own_urls(settings: Settings) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -17,12 +17,14 @@ import msgspec
 from gatewright.cli.errors import CliError, Exit
 from gatewright.cli.output import note
 from gatewright.command_text import to_type
+from gatewright.hosts.further_places import Place as FurtherPlace
+from gatewright.hosts.further_places import further_places
 from gatewright.hosts.host_table import HOSTS, Host, Platform, find_host, user_files
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.read import Place
 from gatewright.hosts.whole_file import MAX_BYTES, read_bytes, too_large
 
-__all__ = ["Found", "fetch", "find_sources", "places_of", "source_file"]
+__all__ = ["Found", "fetch", "find_sources", "further_of", "places_of", "source_file"]
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,11 +102,20 @@ def _of_word(word: str, bundles: str, *, private: bool) -> Iterator[Found]:
 
 def places_of(host: Host) -> list[Path]:
     """Where a host keeps its servers on this machine, be the files there or not."""
-    platform: Platform = "linux"
-    if sys.platform in {"darwin", "win32"}:
-        platform = "darwin" if sys.platform == "darwin" else "win32"
-    found = user_files(host, home=str(Path.home()), environ=os.environ, platform=platform)
+    found = user_files(host, home=str(Path.home()), environ=os.environ, platform=_platform())
     return [Path(one) for one in found]
+
+
+def further_of(host: Host, projects: Collection[Path]) -> list[FurtherPlace]:
+    """Other files on this machine, and in these folders of projects, in which a host finds servers."""
+    home, environ = str(Path.home()), os.environ
+    return further_places(host, home=home, environ=environ, platform=_platform(), projects=projects)
+
+
+def _platform() -> Platform:
+    if sys.platform in {"darwin", "win32"}:
+        return "darwin" if sys.platform == "darwin" else "win32"
+    return "linux"
 
 
 def _of_host(host: Host, bundles: str) -> Iterator[Found]:

@@ -31,6 +31,7 @@ from gatewright.cli.timestamps import ahead
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.config.limits import Calls, Rates
+from gatewright.hosts.local_agents import AGENTS
 from gatewright.identity.commands.claims import (
     as_document,
     as_text,
@@ -83,6 +84,7 @@ def create(
                 user=user,
                 by=by,
                 another=another,
+                hosts=AGENTS,
             )
         except NameTaken as taken:
             raise _taken(name, taken.keys) from None

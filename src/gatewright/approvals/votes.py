@@ -1,0 +1,79 @@
+"""Votes of operators on approvals, in the state database: which still count, dropping the others, and approvals that rest on a revoked key.
+
+A vote that waits for others counts as long as its operator is one (`identity.operator_words`). An approval that was given and not used up
+holds until a key of somebody whose vote it needed is revoked: that may have been a stolen key's yes. Who votes without a key (`by_key`)
+counts in no quorum, and has none that could be revoked.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gatewright.approvals.request import Approval, Scope
+from gatewright.approvals.vote_rules import by_key
+from gatewright.identity.key_names import read_alike
+from gatewright.identity.operator_words import is_operator_since, revoked_since
+from gatewright.storage.state import Section
+
+__all__ = ["cast_vote", "drop_stale", "undone_by", "who_voted"]
+
+
+class _Vote(NamedTuple):
+    """One yes, in Unix seconds."""
+
+    operator: str
+    time: float
+
+
+def who_voted(rows: Section, id: str, now: float) -> tuple[list[str], list[str]]:
+    """The operators whose yes to a request counts now, and those whose does not any more, first come first."""
+    counted: list[str] = []
+    stale: list[str] = []
+    for vote in _votes(rows, id):
+        counts = not by_key(vote.operator) or is_operator_since(rows, vote.operator, vote.time, now)
+        (counted if counts else stale).append(vote.operator)
+    return counted, stale
+
+
+def cast_vote(
+    rows: Section, id: str, by: str, now: float, said: tuple[Scope, float]
+) -> list[tuple[Scope | None, float]] | None:
+    """Put down the yes of an operator, for a scope and until a time; what all said yes to so far. None where theirs counts already, under
+    this name or one that reads like it."""
+    if read_alike(by, (vote.operator for vote in _votes(rows, id))):
+        return None
+    rows.execute(
+        "INSERT INTO approval_votes (approval, operator, time, scope, ends) VALUES (?, ?, ?, ?, ?)",
+        (id, by, now, *said),
+    )
+    found = rows.execute("SELECT scope, ends FROM approval_votes WHERE approval = ?", (id,))
+    return found.fetchall()
+
+
+def drop_stale(rows: Section, id: str, now: float) -> list[str]:
+    """Take back the votes that do not count any more; whose they were."""
+    _, stale = who_voted(rows, id, now)
+    for operator in stale:
+        rows.execute(
+            "DELETE FROM approval_votes WHERE approval = ? AND operator = ?", (id, operator)
+        )
+    return stale
+
+
+def undone_by(rows: Section, one: Approval) -> str:
+    """The operator without whose revoked key this approval would not have come about; empty while it holds."""
+    gone, left = "", 0
+    for vote in _votes(rows, one.id):
+        if by_key(vote.operator) and revoked_since(rows, vote.operator, vote.time):
+            gone = vote.operator
+        else:
+            left += 1
+    return gone if left < one.quorum else ""
+
+
+def _votes(rows: Section, id: str) -> list[_Vote]:
+    found = rows.execute(
+        "SELECT operator, time FROM approval_votes WHERE approval = ? ORDER BY time, operator",
+        (id,),
+    ).fetchall()
+    return [_Vote(*row) for row in found]

@@ -1,0 +1,134 @@
+"""The queue and keys that end: votes and approvals of who was an operator then and is none any more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.approvals.store import Approvals
+from gatewright.identity.keys import KeyStore
+from tests.approvals.store_parts import ASKED, HOUR, Clock, ask
+from tests.storage.parts import state_in
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def keys(tmp_path: Path, clock: Clock) -> Iterator[KeyStore]:
+    """Those of olga and otto, who are operators."""
+    made = KeyStore(state_in(tmp_path), clock=clock, random=os.urandom)
+    for name in ("olga", "otto"):
+        made.create(name, kind="operator", by="t")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def queue(tmp_path: Path, clock: Clock, keys: KeyStore) -> Iterator[Approvals]:
+    made = Approvals(state_in(tmp_path), clock=clock, random=os.urandom)
+    yield made
+    made.close()
+
+
+def revoke(keys: KeyStore, name: str) -> None:
+    for key in keys.held(name):
+        keys.revoke(key.id, by="t")
+
+
+def test_the_vote_of_a_revoked_key_counts_in_no_quorum(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    """A stolen key voted, and its owner got another one: nobody but who has it may vote for them again."""
+    made = ask(queue, quorum=2)
+    queue.approve(made.id, by="olga")
+    clock.now += 1
+    revoke(keys, "olga")
+    keys.create("olga", kind="operator", by="t")
+    assert queue.votes(made.id) == ([], ["olga"])
+    clock.now += 1
+    assert queue.approve(made.id, by="otto").state == "pending"
+    assert queue.votes(made.id) == (["otto"], [])
+    assert queue.redeem(ASKED) is None
+    assert queue.approve(made.id, by="olga").state == "approved", "the owner, once more"
+    steps = [(one.action, one.by) for one in queue.changes()]
+    assert ("unvoted", "olga") in steps
+
+
+@pytest.mark.parametrize("end", ["expires", "rotated", "agent now", "one of two revoked"])
+def test_who_is_no_operator_any_more_votes_no_more(
+    queue: Approvals, keys: KeyStore, clock: Clock, end: str
+) -> None:
+    made = ask(queue, quorum=2)
+    keys.create("otti", kind="operator", by="t", expires=clock.now + 60)
+    queue.approve(made.id, by="otti")
+    clock.now += 30
+    if end == "expires":
+        clock.now += 60
+    elif end == "rotated":
+        keys.rotate(keys.held("otti")[0].id, by="t")
+    elif end == "agent now":
+        revoke(keys, "otti")
+        keys.create("otti", by="t")
+    else:
+        keys.create("otti", kind="operator", by="t")
+        keys.revoke(keys.held("otti")[0].id, by="t")
+    assert queue.approve(made.id, by="otto").state == "pending"
+    assert queue.votes(made.id) == (["otto"], [])
+
+
+def test_a_key_beside_the_one_that_ends_keeps_a_vote(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    made = ask(queue, quorum=2)
+    queue.approve(made.id, by="olga")
+    keys.rotate(keys.held("olga")[0].id, overlap_s=HOUR, by="t")
+    clock.now += 60
+    assert queue.approve(made.id, by="otto").state == "approved"
+
+
+@pytest.mark.parametrize("scope", ["once", "arguments", "tool"])
+@pytest.mark.parametrize("quorum", [1, 2])
+def test_an_approval_that_rests_on_a_revoked_key_lets_nothing_pass(
+    queue: Approvals, keys: KeyStore, clock: Clock, scope: Any, quorum: int
+) -> None:
+    made = ask(queue, quorum=quorum)
+    lasts_s = None if scope == "once" else 86_400.0
+    for by in ("olga", "otto")[-quorum:]:
+        found = queue.approve(made.id, by=by, scope=scope, lasts_s=lasts_s)
+    assert found.state == "approved"
+    clock.now += 1
+    revoke(keys, "otto")
+    assert queue.redeem(ASKED) is None
+    assert ask(queue).id != made.id, "it is asked about again"
+    ended = [one for one in queue.changes() if one.action == "lapsed"]
+    assert [(one.by, one.approval.id) for one in ended] == [("otto", made.id)]
+
+
+def test_an_approval_holds_whose_operator_had_a_key_that_ended_by_itself(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    keys.create("otti", kind="operator", by="t", expires=clock.now + 60)
+    queue.approve(ask(queue).id, by="otti", scope="arguments", lasts_s=HOUR)
+    clock.now += 120
+    assert queue.redeem(ASKED) is not None
+
+
+def test_an_approval_of_one_whose_key_of_another_time_was_revoked_holds(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    revoke(keys, "olga")
+    clock.now += 1
+    keys.create("olga", kind="operator", by="t")
+    queue.approve(ask(queue).id, by="olga", scope="arguments", lasts_s=HOUR)
+    assert queue.redeem(ASKED) is not None
+    clock.now += 1
+    keys.create("olga", kind="operator", by="t")
+    keys.revoke(keys.held("olga")[-1].id, by="t")
+    assert queue.redeem(ASKED) is not None
