@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["CODE", "TOOLS", "calls", "frames", "objects", "schema_calls", "words"]
+__all__ = ["CODE", "TOOLS", "api_calls", "calls", "frames", "objects", "schema_calls", "words"]
 
 TOOLS = {
     "shell": "sandbox",
@@ -145,6 +145,22 @@ def schema_calls(size: int) -> Iterator[tuple[str, str, bytes]]:
     yield "schema.enum", "enum", _text({"list": _many("value-9999", size)})
     yield "schema.multiple_of", "multiple", _text({"list": [1e308] * (size // 7)})
     yield "schema.big_integers", "multiple", b'{"list":[%b]}' % (b"9" * (size - 12))
+
+
+def api_calls(size: int) -> Iterator[tuple[str, bytes]]:
+    """(name, arguments) of the operation of `web.api_of` that has arguments in path, query, headers, cookies and a form: what costs
+    most to encode, each once as much as was asked for, and once little enough for a URL."""
+    for much, length in (("long", size), ("fitting", 40_000)):
+        texts = {
+            "slashes": _long("a/", length),
+            "letters": _long("\u00fd", length // 6),
+            "values": ["a"] * min(40_000, length // 4),
+            "members": {f"k{one}": "a" for one in range(min(9000, length // 12))},
+        }
+        for kind, value in texts.items():
+            for place in ("path", "query", "header", "cookie"):
+                yield f"api.{place}.{kind}.{much}", _text({"path": "a", place: value})
+            yield f"api.form.{kind}.{much}", _text({"path": "a", "body": {"x": value}})
 
 
 def _values(size: int) -> Iterator[tuple[str, str, bytes]]:
