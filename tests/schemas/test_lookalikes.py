@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.schemas.lookalikes import folded, keys, seen, skeleton, twins
+from gatewright.schemas import lookalikes
+from gatewright.schemas.lookalikes import folded, keys, seen, skeleton
+from gatewright.transport.slices import whole
+
+
+def twins(names: list[str]) -> dict[str, str]:
+    return whole(lookalikes.twins(names))
 
 
 def alike(one: str, other: str) -> bool:

@@ -9,7 +9,7 @@ a is an a, 1 is l, and rn is m. Both in one key would hold too much: `Id` and `l
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 
 from gatewright.short_cache import cached_if_short
@@ -49,17 +49,19 @@ def keys(name: str) -> tuple[str, str]:
     return "=" + folded(name), "~" + skeleton(name)
 
 
-def twins(names: Iterable[str]) -> dict[str, str]:
-    """Name → another one that looks like it, of those that have one. The plainest of several is nobody's twin: the one that is
-    spelled exactly as it folds, where there is one."""
+def twins(names: Iterable[str]) -> Generator[None, None, dict[str, str]]:
+    """Name → another one that looks like it, of those that have one; one name a step. The plainest of several is nobody's twin:
+    the one that is spelled exactly as it folds, where there is one."""
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         for key in keys(name):
             groups.setdefault(key, []).append(name)
+        yield
     found: dict[str, str] = {}
     for group in groups.values():
         if len(group) < 2:
             continue
+        yield
         plain = [name for name in group if name.isascii() and folded(name) == name]
         first = plain[0] if len(plain) == 1 else ""
         for name in group:
