@@ -257,9 +257,10 @@ async def test_a_shelf_made_in_slices_is_the_one_that_is_made_at_once() -> None:
 
 
 def test_of_warnings_without_number_a_few_are_said_and_the_rest_counted() -> None:
-    found = shelf(prompts=[{"title": "no name"}] * 150, tools=[tool("x" * 5000, inputSchema=7)] * 2)
+    twice = [{"uriTemplate": "x" * 5000}] * 2
+    found = shelf(prompts=[{"title": "no name"}] * 150, resourceTemplates=twice)
     assert len(found.warnings) == 101
-    assert found.warnings[-1] == "52 more of its entries are odd or left out"
+    assert found.warnings[-1] == "51 more of its entries are odd or left out"
     assert max(map(len, found.warnings)) == 400
 
 
