@@ -245,6 +245,7 @@ def words(size: int) -> Iterator[tuple[str, str]]:
     yield "han_words", " ".join([_han(180)] * max(1, size // 541))
     yield "marks", _long("e\u0301\u0323", size // 5)
     yield "lone_marks", _long("\u0301 ", size // 3)
+    yield "expanding", _long("\ufdfa", size // 3)  # eighteen characters each in NFKC
 
 
 def _han(count: int) -> str:

@@ -260,7 +260,7 @@ def test_of_warnings_without_number_a_few_are_said_and_the_rest_counted() -> Non
     twice = [{"uriTemplate": "x" * 5000}] * 2
     found = shelf(prompts=[{"title": "no name"}] * 150, resourceTemplates=twice)
     assert len(found.warnings) == 101
-    assert found.warnings[-1] == "51 more of its entries are odd or left out"
+    assert found.warnings[-1] == "52 more of its entries are odd or left out"
     assert max(map(len, found.warnings)) == 400
 
 

@@ -40,9 +40,10 @@ _WHY: Mapping[Standing, str] = {
 }
 _ONE_AT_ONCE = 16 * 1024
 _ALL_AT_ONCE = 128 * 1024
-"""Bytes of a definition, and of a list of them, that are read where they are, one after the other."""
+"""Bytes of a definition (`_weight`), and of a list of them, that are read where they are, one after the other."""
 _BATCH = 256 * 1024
 """Bytes of definitions that are read together."""
+_NO_ASCII = bytes(range(128, 256))
 _JUDGED_AT_ONCE = 5
 Mode = Literal["first-use", "approve", "off"]
 
@@ -350,7 +351,14 @@ def _modes(settings: Settings) -> Mapping[str, Mode]:
 
 
 def _size(tool: Tool) -> int:
-    return sum(len(bytes(one)) for one in tool.definition.values())
+    return sum(_weight(bytes(one)) for one in tool.definition.values())
+
+
+def _weight(text: bytes) -> int:
+    """How many bytes a text is when it is read as it looks (NFKC): three of them may become eighteen characters (U+FDFA), and so may
+    an escape of six."""
+    plain = len(text.translate(None, _NO_ASCII))
+    return plain + 6 * (len(text) - plain) + 12 * text.count(b"\\u")
 
 
 def _is_large(batch: Sequence[Tool]) -> bool:
