@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.schemas import lookalikes
-from gatewright.schemas.lookalikes import folded, keys, seen, skeleton
+from gatewright.schemas.lookalikes import folded, keys, length_seen, seen, skeleton
 from gatewright.transport.slices import whole
 
 
@@ -79,3 +81,15 @@ def test_separators_differ_to_the_eye_until_they_are_folded() -> None:
 def test_every_text_has_keys_and_looks_like_itself(name: str) -> None:
     assert alike(name, name)
     assert skeleton(skeleton(name)) == skeleton(skeleton(skeleton(name)))
+
+
+@given(st.text(max_size=2000))
+def test_a_text_is_as_long_as_what_is_looked_at(text: str) -> None:
+    most = len(unicodedata.normalize("NFKC", text))
+    found = length_seen(text, 10**6)
+    assert found == most or (len(text) > 512 and found >= most)
+    assert (length_seen(text, 100) > 100) == (found > 100)
+
+
+def test_no_more_of_a_text_is_counted_than_decides() -> None:
+    assert length_seen("\ufdfa" * 1_000_000, 1000) == 512 * 18

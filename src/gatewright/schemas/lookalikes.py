@@ -12,13 +12,17 @@ import unicodedata
 from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 
+from gatewright.secret_scanning.escape_invisible import Spelling
 from gatewright.short_cache import cached_if_short
 
-__all__ = ["folded", "keys", "seen", "skeleton", "twins"]
+__all__ = ["LETTERS", "folded", "keys", "length_seen", "seen", "skeleton", "twins"]
 
 _SEPARATORS = str.maketrans("-./: ", "_____")
 _ASCII = str.maketrans({"m": "rn", "I": "l", "1": "l", "|": "l", "0": "O"})
 """The rows of the table that are all ASCII: most names need no other."""
+LETTERS = 32_768
+"""Characters of which it is remembered how they look: those of every script that is written, Han among them, and no more."""
+_PIECE = 512
 
 
 def folded(name: str) -> str:
@@ -35,11 +39,22 @@ def seen(name: str) -> str:
     """The same with its separators."""
     if name.isascii():
         return name.translate(_ASCII).casefold()
-    table = _table()
     # UTS 39 asks for NFD alone; NFKC before it takes full-width and styled letters for the plain ones that they look like.
     apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", name))
-    found = "".join(table.get(char, char) for char in apart)
-    return unicodedata.normalize("NFD", found).casefold()
+    return unicodedata.normalize("NFD", apart.translate(_confused())).casefold()
+
+
+def length_seen(text: str, most: int) -> int:
+    """How many characters are looked at where a text is read as it looks (NFKC): U+FDFA is eighteen. Counted until there are more
+    than `most`."""
+    if text.isascii():
+        return len(text)
+    found = 0
+    for at in range(0, len(text), _PIECE):
+        found += len(unicodedata.normalize("NFKC", text[at : at + _PIECE]))
+        if found > most:
+            break
+    return found
 
 
 @cached_if_short(65_536)
@@ -68,6 +83,12 @@ def twins(names: Iterable[str]) -> Generator[None, None, dict[str, str]]:
             if name != first:
                 found.setdefault(name, first or next(one for one in group if one != name))
     return found
+
+
+@cache
+def _confused() -> Spelling:
+    table = _table()
+    return Spelling(lambda char: table.get(char, char), LETTERS)
 
 
 @cache
