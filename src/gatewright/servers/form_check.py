@@ -24,8 +24,9 @@ _NODES = 2000
 _WORDS_MOST, _VALUES_MOST = 16_384, 32_768
 """So many values, and characters of names and texts as they look (`length_seen`), a form is made of at most: more is no form for a
 person, and every one of them is looked at."""
-_STEP, _EACH = 1000, 50
-"""Characters that are looked at in one step, where a text has no more; looking at a text costs what so many do."""
+_STEP, _EACH, _SHORT = 1000, 50, 200
+"""Characters that are looked at in one step, where a text has no more; what looking at a text costs, in characters; and how long a text is
+that takes one step, whatever its characters stand for."""
 
 
 def judge_form(said: str, schema: Any, ours: Ours) -> Steps:
@@ -73,7 +74,7 @@ def _any(judge: Callable[[str], bool], texts: Iterable[str]) -> Generator[None, 
 
 def _any_asks(texts: Iterable[str]) -> Generator[None, None, bool]:
     for one in texts:
-        if len(one) <= _STEP:
+        if len(one) <= _SHORT:
             if wants_secret(one):
                 return True
             yield

@@ -84,7 +84,7 @@ def _urls(text: str) -> Iterator[str]:
     for word in _words(text):
         pieces = word.split("/")
         path = f"/{'/'.join(pieces[1:])}"
-        for found in _BRACKETED.finditer(word):
+        for found in _BRACKETED.finditer(word) if "[" in word else ():
             yield f"http://{found[1]}:{found[2] or ''}{path}"
         for at, piece in enumerate(pieces):
             behind, before = at > 0 and not pieces[at - 1], at < len(pieces) - 1

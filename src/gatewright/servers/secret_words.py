@@ -17,6 +17,7 @@ __all__ = ["secret_steps", "speaks_as_us", "wants_secret"]
 
 # Used on the words that are looked for, too: `i` and `l` are one letter on both sides.
 _LEET = str.maketrans("@$345!i", "aseasll")
+_WORDS_AT_ONCE = 1000
 _SHOWN = Spelling(lambda char: "" if unicodedata.category(char) in ("Cf", "Cc") else char, LETTERS)
 _UNMARKED = Spelling(lambda char: "" if unicodedata.combining(char) else char, LETTERS)
 
@@ -44,7 +45,7 @@ def secret_steps(text: str) -> Generator[None, None, bool]:
         return True
     yield
     words = "".join(one if one.isalnum() else " " for one in looks).split()
-    return _is_shouted(text) or _Text(words).asks()
+    return _is_shouted(text) or (yield from _Text(words).asks())
 
 
 def _is_shouted(text: str) -> bool:
@@ -62,9 +63,14 @@ class _Text:
         self._of_browsers = len(words) == 1 or not _OF_BROWSERS.isdisjoint(every)
         self._public_at = words.index(_PUBLIC) if _PUBLIC in every else len(words)
 
-    def asks(self) -> bool:
+    def asks(self) -> Generator[None, None, bool]:
         """Whether one of the words says so, where it stands."""
-        return any(self._counts(word, at) for at, word in enumerate(self._words))
+        for at, word in enumerate(self._words, 1):
+            if self._counts(word, at - 1):
+                return True
+            if not at % _WORDS_AT_ONCE:
+                yield
+        return False
 
     def _counts(self, word: str, at: int) -> bool:
         if word in _ALONE or word.startswith(_STEMS):
