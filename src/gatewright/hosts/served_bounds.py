@@ -40,5 +40,5 @@ def check_weight(name: object, content: bytes) -> None:
         raise CannotRead(
             "too-large",
             f"{name} has more in it than a gateway reads beside its calls: that is done in a terminal",
-            f"use `{to_type('import')}`, `{to_type('connect')}` or `{to_type('disconnect')}`",
+            f"use `{to_type('import')}`, `{to_type('connect HOST')}` or `{to_type('disconnect HOST')}`",
         )
