@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks.commands import gatewright
 from benchmarks.hostile import doors, leaving
-from benchmarks.hostile.arguments import TOOLS, calls, frames
+from benchmarks.hostile.arguments import TOOLS, api_calls, calls, frames
 from benchmarks.hostile.caller import Hostile
 from benchmarks.hostile.documents import DOCUMENTS, document
 from benchmarks.hostile.house import house
@@ -78,6 +78,8 @@ url = {web}
 id = "bodies"
 openapi = {bodies}
 base_url = {base}
+[servers.tools.take]
+risk_level = "safe"
 [[grants]]
 agent = "*"
 server = "bodies"
@@ -140,6 +142,8 @@ def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Att
         if name.endswith((".0.list", ".0.undeclared")):
             yield f"rest_door.{name}", partial(hostile.post, f"/tools/hostile__{tool}", arguments)
             yield f"ggen_door.{name}", partial(hostile.post, "/rpc", _ggen(tool, arguments))
+    for name, arguments in api_calls(size):
+        yield name, partial(hostile.call_of, "bodies__take", arguments)
     for name, frame in frames(size):
         alone = name.startswith(("frame.batch_of", "frame.modern"))
         yield name, partial(hostile.alone if alone else hostile.mcp, frame)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["CODE", "TOOLS", "calls", "frames", "objects", "schema_calls", "words"]
+__all__ = ["CODE", "TOOLS", "api_calls", "calls", "frames", "objects", "schema_calls", "words"]
 
 TOOLS = {
     "shell": "sandbox",
@@ -147,6 +147,22 @@ def schema_calls(size: int) -> Iterator[tuple[str, str, bytes]]:
     yield "schema.big_integers", "multiple", b'{"list":[%b]}' % (b"9" * (size - 12))
 
 
+def api_calls(size: int) -> Iterator[tuple[str, bytes]]:
+    """(name, arguments) of the operation of `web.api_of` that has arguments in path, query, headers, cookies and a form: what costs
+    most to encode, each once as much as was asked for, and once little enough for a URL."""
+    for much, length in (("long", size), ("fitting", 40_000)):
+        texts = {
+            "slashes": _long("a/", length),
+            "letters": _long("\u00fd", length // 6),
+            "values": ["a"] * min(40_000, length // 4),
+            "members": {f"k{one}": "a" for one in range(min(9000, length // 12))},
+        }
+        for kind, value in texts.items():
+            for place in ("path", "query", "header", "cookie"):
+                yield f"api.{place}.{kind}.{much}", _text({"path": "a", place: value})
+            yield f"api.form.{kind}.{much}", _text({"path": "a", "body": {"x": value}})
+
+
 def _values(size: int) -> Iterator[tuple[str, str, bytes]]:
     """Arguments that nobody judges, but everybody reads, digests and writes."""
     yield "json.ones", "echo", b'{"x":[' + b",".join([b"1"] * (size // 2 - 8)) + b"]}"
@@ -229,6 +245,7 @@ def words(size: int) -> Iterator[tuple[str, str]]:
     yield "han_words", " ".join([_han(180)] * max(1, size // 541))
     yield "marks", _long("e\u0301\u0323", size // 5)
     yield "lone_marks", _long("\u0301 ", size // 3)
+    yield "expanding", _long("\ufdfa", size // 3)  # eighteen characters each in NFKC
 
 
 def _han(count: int) -> str:

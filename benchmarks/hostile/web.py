@@ -94,12 +94,20 @@ def packed(kind: str, size: int, said: bytes) -> Iterator[bytes]:
 
 
 def api_of(url: str) -> dict[str, Any]:
-    """The OpenAPI document of an API at the same host, whose one operation answers with such a body."""
+    """The OpenAPI document of an API at the same host: an operation that answers with such a body, and one that takes arguments everywhere."""
     query = [{"name": one, "in": "query", "schema": {"type": what}} for one, what in (("kind", "string"), ("size", "integer"))]  # fmt: skip
     answer = {"200": {"description": "a"}}
     operation = {"operationId": "body", "parameters": query, "responses": answer}
     about = {"openapi": "3.1.0", "info": {"title": "a", "version": "1"}}
-    return {**about, "servers": [{"url": url.removesuffix("/mcp")}], "paths": {"/body": {"get": operation}}}  # fmt: skip
+    return {**about, "servers": [{"url": url.removesuffix("/mcp")}], "paths": {"/body": {"get": operation}, "/taken/{path}": {"put": _taken()}}}  # fmt: skip
+
+
+def _taken() -> dict[str, Any]:
+    places = ("path", "query", "header", "cookie")
+    taken = [{"name": one, "in": one, "required": one == "path", "schema": {}} for one in places]
+    form = {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}
+    answer = {"200": {"description": "a"}}
+    return {"operationId": "take", "parameters": taken, "requestBody": form, "responses": answer}
 
 
 def pieces(kind: str, size: int, last: bytes) -> Iterator[bytes]:
@@ -141,6 +149,11 @@ class _Handler(BaseHTTPRequestHandler):
         asked = parse_qs(where.query)
         media, said = body(asked["kind"][0], int(asked["size"][0]))
         self._say(200, said, media)
+
+    def do_PUT(self) -> None:
+        """Whatever an operation takes."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self._say(200, b"{}")
 
     def do_DELETE(self) -> None:
         """Sessions need no end."""

@@ -64,3 +64,14 @@ def test_of_long_text_that_is_no_words_so_much_is_read() -> None:
     found = asked(" ".join(text[at : at + 150] for at in range(0, len(text), 150)))
     assert len(found.words) <= 400
     assert len(asked(" ".join(f"word{at}x" for at in range(60))).terms) > 50
+
+
+def test_a_query_whose_characters_stand_for_many_is_folded_in_steps_and_as_far_as_any_other() -> (
+    None
+):
+    """U+FDFA is eighteen characters in NFKC."""
+    steps = analysed("\ufdfa" * 2000, WORDS, table())
+    assert sum(1 for _ in steps) >= 1
+    assert len(asked("\ufdfa" * 2000).text) == 2000
+    assert asked("\u00df" * 40).text == "ss" * 40
+    assert asked("\u00e4" * 2000).text == "a" * 2000

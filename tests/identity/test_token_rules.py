@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from joserfc.errors import SecurityWarning
-from joserfc.jwk import OctKey, RSAKey
+from joserfc.jwk import JWKRegistry, OctKey, RSAKey
 
+from gatewright.identity import token_rules
 from gatewright.identity.token_rules import (
     Claims,
     Peek,
@@ -22,10 +23,10 @@ from gatewright.identity.token_rules import (
     peek,
     read_introspection,
     read_jwt,
-    read_keys,
     read_published,
 )
 from gatewright.oauth.documents import ALGORITHMS, Unusable
+from gatewright.transport.slices import whole
 from tests.identity.issuing import Issuing, forged, unsigned
 
 ISSUER = "https://auth.example"
@@ -41,8 +42,12 @@ def issuer() -> Issuing:
     return found
 
 
+def keys_of(body: bytes) -> token_rules.Keys:
+    return whole(token_rules.read_keys(body))
+
+
 def _read(token: str, issuer: Issuing, *, algorithms: Any = ALGORITHMS, **more: Any) -> Claims:
-    keys = read_keys(json.dumps(issuer.published()).encode())
+    keys = keys_of(json.dumps(issuer.published()).encode())
     about = {"issuer": ISSUER, "now": NOW, "leeway_s": 30.0, **more}
     return read_jwt(token, keys, algorithms=algorithms, **about)
 
@@ -159,7 +164,7 @@ def test_a_key_for_one_algorithm_verifies_no_other() -> None:
     issuer.issuer, issuer.algorithm = ISSUER, "RS256"
     issuer.rotate(keep=False)
     (published,) = issuer.published()["keys"]
-    keys = read_keys(json.dumps({"keys": [published | {"alg": "PS256"}]}).encode())
+    keys = keys_of(json.dumps({"keys": [published | {"alg": "PS256"}]}).encode())
     about: dict[str, Any] = {"issuer": ISSUER, "now": NOW, "leeway_s": 0, "algorithms": ALGORITHMS}
     with pytest.raises(TokenRefused, match="algorithm"):
         read_jwt(issuer.sign(US), keys, **about)
@@ -198,11 +203,45 @@ def test_keys_that_verify_nothing_are_left_out(issuer: Issuing) -> None:
         {"kty": "EC", "kid": "broken", "crv": "P-256", "x": "!", "y": "!"},
         {"kty": "new", "kid": "new"},
     ]
-    found = read_keys(json.dumps({"keys": [*useless, *good]}).encode())
+    found = keys_of(json.dumps({"keys": [*useless, *good]}).encode())
     assert set(found) == {"", good[0]["kid"]}
     for body in (b"{}", b"[]", b'{"keys":[]}', json.dumps({"keys": useless}).encode()):
         with pytest.raises(Unusable):
-            read_keys(body)
+            keys_of(body)
+
+
+@pytest.mark.parametrize("more", [{"n": "A" * 1401}, {"e": "A" * 12}, {"key_ops": ["verify"] * 17}])
+def test_a_key_that_takes_long_to_import_or_to_verify_with_is_left_out_unread(
+    issuer: Issuing, monkeypatch: pytest.MonkeyPatch, more: Any
+) -> None:
+    """Whoever shows a token with a key id of his own making has the set fetched again, every ten seconds."""
+    read: list[Any] = []
+    kept = JWKRegistry.import_key
+
+    def reading(key: Any) -> Any:
+        read.append(key)
+        return kept(key)
+
+    monkeypatch.setattr(JWKRegistry, "import_key", reading)
+    (good,) = issuer.published()["keys"]
+    long = good | {"kty": "RSA", "kid": "long", "n": "AQAB", "e": "AQAB"} | more
+    assert set(keys_of(json.dumps({"keys": [long, good]}).encode())) == {"", good["kid"]}
+    assert [one["kid"] for one in read] == [good["kid"]]
+
+
+def test_a_key_of_8192_bits_is_read_and_certificates_beside_it_are_not(issuer: Issuing) -> None:
+    (good,) = issuer.published()["keys"]
+    number = base64.urlsafe_b64encode(b"\xff" * 1024).rstrip(b"=").decode()
+    large = {"kty": "RSA", "kid": "large", "n": number, "e": "AQAB", "x5c": ["A" * 5000]}
+    found = keys_of(json.dumps({"keys": [large, good]}).encode())
+    assert set(found) == {"large", good["kid"]}
+
+
+def test_each_key_of_a_set_is_a_step_after_which_others_have_a_turn(issuer: Issuing) -> None:
+    (good,) = issuer.published()["keys"]
+    many = [good | {"kid": str(number)} for number in range(150)]
+    steps = token_rules.read_keys(json.dumps({"keys": many}).encode())
+    assert len(list(steps)) == 100
 
 
 def test_what_an_issuer_publishes_has_to_be_its_own() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.oauth import documents
 from gatewright.oauth.documents import (
     AuthServer,
     Challenge,
@@ -23,6 +24,7 @@ from gatewright.oauth.documents import (
     scopes_in,
     server_urls,
 )
+from tests.costs import lines_run
 
 URL = "https://h.example/mcp"
 ISSUER = "https://as.example"
@@ -91,6 +93,34 @@ def test_any_text_can_be_a_challenge(header: str) -> None:
 def test_a_long_challenge_is_read_in_no_time() -> None:
     assert challenge_of(["Bearer " + "a=" * 200_000]) is not None
     assert challenge_of(['Bearer a="' + "\\" * 400_000]) == Challenge()
+
+
+@pytest.mark.parametrize("unit", ["a,", "a b=c,", 'a b="c" ', "a="])
+def test_of_a_header_so_many_challenges_are_read_and_no_more(unit: str) -> None:
+    """A server answers each call so, if it likes, with as much as a header may have."""
+
+    def lines(number: int) -> int:
+        header = f"Basic {unit * number}"
+        return lines_run(documents, lambda: challenge_of([header] * 2))
+
+    assert lines(7000) == lines(100) < 2000
+    assert lines_run(documents, lambda: challenge_of(["Basic a"] * 5000)) < 2000
+
+
+@pytest.mark.parametrize("word", ["a", "\u00fc", "s{}"])
+def test_of_scopes_without_number_the_first_are_looked_at(word: str) -> None:
+    """Introspection, answers with tokens and metadata have as many as they like, and most of them twice."""
+
+    def lines(number: int) -> int:
+        words = [word.format(one) for one in range(number)]
+        text = " ".join(words)
+        return lines_run(documents, lambda: (scopes_in(words), scopes_in(text)))
+
+    assert lines(50_000) == lines(2000) < 10_000
+
+
+def test_a_scope_is_whole_or_not_there() -> None:
+    assert scopes_in(" ".join(["a"] * 999 + ["wide narrow"])) == ("a", "wide")
 
 
 def test_scopes_are_bounded_and_each_is_there_once() -> None:

@@ -374,3 +374,27 @@ async def test_what_another_server_lists_forgets_nothing_of_those_to_come(
     await pinning.look_ahead("srv", [tool()])
     assert "docs" in pinning._coming
     assert [one for one in pinning._judged if one.server == "docs"] == judged != []
+
+
+@pytest.mark.parametrize("said", ["\ufdfa" * 1500, "\u0430" * 1500])
+async def test_a_short_definition_whose_characters_stand_for_many_is_read_beside_the_loop(
+    tmp_path: Path, trail: Trail, said: str
+) -> None:
+    """U+FDFA is eighteen characters in NFKC, and three bytes, or six as an escape."""
+    asked: list[str] = []
+
+    async def beside(_: str, tools: Sequence[Tool]) -> list[Read] | None:
+        asked.extend(one.target.name for one in tools)
+        return [read_definition(one.target.name, one.definition) for one in tools]
+
+    made = Pinning(Pins(state_in(tmp_path), clock=lambda: 1.0), trail, beside=beside)
+    made.adopt(settings(tmp_path))
+    await made.look_ahead("srv", [tool("a", "a" * 4500)])
+    assert asked == []
+    escaped = tool("c")
+    spelled = msgspec.Raw(b'"' + b"\\ufdfa" * 1000 + b'"')
+    escaped = replace(escaped, definition={**escaped.definition, "description": spelled})
+    for one in (tool("b", said), escaped):
+        await made.look_ahead("srv", [one])
+    assert asked == ["b", "c"]
+    made.close()

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.schemas import lookalikes
 from gatewright.schemas.lookalikes import (
     caseless,
     composed,
     folded,
     keys,
+    length_seen,
     seen,
     skeleton,
     spellings,
-    twins,
 )
+from gatewright.transport.slices import whole
+
+
+def twins(names: list[str]) -> dict[str, str]:
+    return whole(lookalikes.twins(names))
 
 
 def alike(one: str, other: str) -> bool:
@@ -91,3 +99,15 @@ def test_a_name_has_one_composed_form_and_the_forms_that_look_like_it() -> None:
     assert composed("Jose\u0301") == "Jos\u00e9"
     assert caseless("JOSE\u0301") == caseless("jos\u00e9") == "jos\u00e9"
     assert caseless("\uff21nn") == "ann"
+
+
+@given(st.text(max_size=2000))
+def test_a_text_is_as_long_as_what_is_looked_at(text: str) -> None:
+    most = len(unicodedata.normalize("NFKC", text))
+    found = length_seen(text, 10**6)
+    assert found == most or (len(text) > 512 and found >= most)
+    assert (length_seen(text, 100) > 100) == (found > 100)
+
+
+def test_no_more_of_a_text_is_counted_than_decides() -> None:
+    assert length_seen("\ufdfa" * 1_000_000, 1000) == 512 * 18

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 
 from gatewright.call import CannotAsk, Client, Question
 from gatewright.mcp.wire.methods import CALLBACK
-from gatewright.servers.elicitation import ELICIT, SAMPLE, quoted, screened
+from gatewright.servers.elicitation import ELICIT, SAMPLE, informed, quoted, screened
+from gatewright.transport.slices import whole
+from tests.costs import cost, least
 
 ALL = Client("2025-11-25", {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}}
 
 
 def ask(client: Client = ALL, method: str = ELICIT, **params: Any) -> dict[str, Any]:
-    found = screened("files", Question(method, params), client, lambda url: "mine.test" in url)
+    ours = lambda url: "mine.test" in url  # noqa: E731 - it is one line
+    found = whole(screened("files", Question(method, params), client, ours))
     assert found.params is not None
     return found.params
 
@@ -106,7 +109,7 @@ def test_sampling_with_tools_is_for_clients_that_declared_it() -> None:
 @pytest.mark.parametrize("params", [None, [], "x", 1])
 def test_params_that_are_no_object_are_refused(params: Any) -> None:
     with pytest.raises(CannotAsk, match="must be an object"):
-        screened("files", Question(ELICIT, params), ALL, lambda _: False)
+        whole(screened("files", Question(ELICIT, params), ALL, lambda _: False))
 
 
 @pytest.mark.parametrize("mode", ["form", "url"])
@@ -171,3 +174,58 @@ def test_a_form_in_which_all_is_seen_stays_the_same_object() -> None:
         title="\u26a0\ufe0f W\u00e4hle", default="one\n\ttwo", enum=["\u2714\ufe0f", "b"]
     )
     assert ask(message="m", requestedSchema=schema)["requestedSchema"] is schema
+
+
+def _asking(message: str = "who?", **fields: Any) -> dict[str, Any]:
+    return {"message": message, "requestedSchema": {"type": "object", "properties": fields}}
+
+
+TEXT = {"type": "string"}
+MANY: Any = {f"f{one}": {**TEXT, "title": "how are you"} for one in range(900)}
+WIDE: Any = {f"f{one}": {**TEXT, "title": "\ufdfa" * 8} for one in range(100)}
+LONG = {
+    "fields": _asking(**MANY),
+    "values": _asking(a={**TEXT, "enum": [f"\u0430{one}" for one in range(1900)]}),
+    "titles": _asking(**WIDE),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_form_of_many_texts_is_judged_in_many_steps(kind: str) -> None:
+    """Whoever calls something else meanwhile waits for one of them and not for all."""
+
+    def longest() -> float:
+        steps = screened("files", Question(ELICIT, LONG[kind]), ALL, lambda _: False)
+        costs: list[float] = []
+        done: list[bool] = []
+        while not done:
+            costs.append(cost(lambda: done.append(True) if next(steps, True) else None))
+        return max(costs) / sum(costs)
+
+    assert least(longest, 0.2) <= 0.2
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        _asking("\ufdfa" * 8000),
+        _asking(a={**TEXT, "title": "\ufdfa" * 16_000}),
+        _asking(a={**TEXT, "enum": ["\ufdfa" * 400] * 80}),
+    ],
+)
+def test_a_text_is_as_long_as_it_is_once_it_is_read_as_it_looks(params: Any) -> None:
+    """U+FDFA is eighteen characters in NFKC, and each of those is looked at. A text of no such characters is as long as it is."""
+    with pytest.raises(CannotAsk, match=r"at most|more than"):
+        ask(**params)
+
+
+@pytest.mark.parametrize("letter", ["a", "\u0430", "\u5bb6"])
+def test_a_text_in_any_script_may_be_as_long_as_one_in_latin(letter: str) -> None:
+    assert ask(**_asking(letter * 8192, a={**TEXT, "description": letter * 16_000}))
+
+
+def test_what_a_caller_is_only_to_know_is_as_long_as_a_question() -> None:
+    assert informed("files", {"message": "a" * 8192}, lambda _: False)
+    for said in ("a" * 8193, "\ufdfa" * 500, 7):
+        with pytest.raises(CannotAsk, match="message must be"):
+            informed("files", {"message": said}, lambda _: False)

@@ -8,12 +8,13 @@ import pytest
 
 from gatewright.call import CannotAsk
 from gatewright.servers.form_check import judge_form
+from gatewright.transport.slices import whole
 
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}}
 
 
 def ask(message: str = "", requestedSchema: Any = NAME) -> bool:  # noqa: N803 - the member's name
-    judge_form(message, requestedSchema, lambda url: "mine.test" in url)
+    whole(judge_form(message, requestedSchema, lambda url: "mine.test" in url))
     return True
 
 

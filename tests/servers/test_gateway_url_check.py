@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gatewright.call import CannotAsk
 from gatewright.servers.gateway_url_check import judge_addresses
+from gatewright.transport.slices import whole
 
 OUR_PORT = 8425
 
@@ -30,7 +31,7 @@ def leads(text: str) -> bool:
         return heard[-1]
 
     with contextlib.suppress(CannotAsk):
-        judge_addresses(["first", text], ours)
+        whole(judge_addresses(["first", text], ours))
         assert True not in heard
     return True in heard
 
@@ -104,9 +105,9 @@ def test_other_words_lead_nowhere(text: str) -> None:
 
 
 def test_texts_of_very_many_addresses_are_no_question() -> None:
-    judge_addresses(["setup.py", "a.b/c", "https://a.test/x"] * 150, is_ours)
+    whole(judge_addresses(["setup.py", "a.b/c", "https://a.test/x"] * 150, is_ours))
     with pytest.raises(CannotAsk, match="more than 1000 addresses"):
-        judge_addresses(["a.b/c"] * 501, is_ours)
+        whole(judge_addresses(["a.b/c"] * 501, is_ours))
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=100))

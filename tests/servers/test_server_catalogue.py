@@ -304,9 +304,10 @@ async def test_a_shelf_made_in_slices_is_the_one_that_is_made_at_once() -> None:
 
 
 def test_of_warnings_without_number_a_few_are_said_and_the_rest_counted() -> None:
-    found = shelf(prompts=[{"title": "no name"}] * 150, tools=[tool("x" * 5000, inputSchema=7)] * 2)
+    twice = [{"uriTemplate": "x" * 5000}] * 2
+    found = shelf(prompts=[{"title": "no name"}] * 150, resourceTemplates=twice)
     assert len(found.warnings) == 101
-    assert found.warnings[-1] == "51 more of its entries are odd or left out"
+    assert found.warnings[-1] == "52 more of its entries are odd or left out"
     assert max(map(len, found.warnings)) == 400
 
 
@@ -387,3 +388,13 @@ def test_a_template_that_nobody_can_be_held_against_is_left_out_by_name(
     )
     assert [template.text for _, template in found.templates] == ["x://{a}"]
     assert found.warnings == (f"resource template {text[:100]!r} is left out: {why}",)
+
+
+@pytest.mark.parametrize("letter", ["a", "\u0430", "\ufdfa"])
+def test_a_tool_whose_name_is_longer_than_mcp_has_names_is_left_out_by_name(letter: str) -> None:
+    """MCP 2025-11-25, tools: "between 1 and 128 characters"; each is compared as it looks with all others."""
+    found = shelf(tools=[tool(letter * 129), tool(letter * 128), tool("plain")])
+    assert [one.target.name for one in found.tools] == [letter * 128, "plain"]
+    assert found.named == (letter * 128, "plain")
+    (said,) = found.warnings
+    assert said == f"tool {letter * 128!r}… is left out: its name has more than 128 characters"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -150,7 +151,7 @@ async def test_of_many_questions_one_is_judged_in_a_turn(
     house = House()
     judge = house.screen.question
 
-    def question(call: Call, question: Question) -> Question:
+    def question(call: Call, question: Question) -> Generator[None, None, Question]:
         turns[turn] += 1
         return judge(call, question)
 

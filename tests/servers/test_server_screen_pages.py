@@ -7,6 +7,7 @@ import pytest
 from gatewright.call import ANONYMOUS, Call, Caller, CannotAsk, Client, Question
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.elicitation import ELICIT
+from gatewright.transport.slices import whole
 from tests.servers.rig import make_call
 from tests.servers.test_server_screen import House
 
@@ -28,12 +29,12 @@ def page(ident: str = "e-1") -> Question:
 def test_a_page_of_one_who_has_no_session_is_not_put_to_another() -> None:
     screen = House().screen
     for _ in range(2):
-        asked = screen.question(stateless(ANN), page())
+        asked = whole(screen.question(stateless(ANN), page()))
         assert (asked.params or {})["elicitationId"] == "files/e-1"
     for other in (BOB, ANONYMOUS, Caller("ann", "operator")):
         with pytest.raises(CannotAsk, match="belongs to what another caller was asked"):
-            screen.question(stateless(other), page())
+            whole(screen.question(stateless(other), page()))
     with pytest.raises(CannotAsk, match="belongs to what another caller was asked"):
-        screen.question(stateless(ANN, profile="narrow"), page())
-    asked = screen.question(stateless(BOB), page("e-2"))
+        whole(screen.question(stateless(ANN, profile="narrow"), page()))
+    asked = whole(screen.question(stateless(BOB), page("e-2")))
     assert (asked.params or {})["elicitationId"] == "files/e-2"

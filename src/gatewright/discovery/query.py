@@ -23,6 +23,8 @@ _FIELDS = (  # how often a word counts, the usual number of words, how much a lo
     (0.5, 3.0, 0.5),
 )
 _CONCEPT = 0.6
+_FOLDED_CHARS = 500
+"""Characters of a query that are folded in one step."""
 _DESCRIPTION_CHARS, _PARAMETER_CHARS = 600, 500
 _QUERY_CHARS = 2000
 _QUERY_WORDS = 64
@@ -140,7 +142,7 @@ def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Qu
         said = yield from _words_of(split(part, 400), words, _PARTS // _CLAUSES)
         if sum(bool(one.term) for one in said) >= 2:
             clauses.append(_pooled(said, table))
-    folded = fold(text)
+    folded = yield from _folded(text)
     return Query(
         text=folded,
         terms=terms,
@@ -153,6 +155,17 @@ def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Qu
             {(one.term, one.concepts): one for one in found if one.term or one.concepts}.values()
         ),
     )
+
+
+def _folded(text: str) -> Generator[None, None, str]:
+    """A text folded, of which as much counts as of one that is not: a character may become eighteen (U+FDFA)."""
+    found = ""
+    for at in range(0, len(text), _FOLDED_CHARS):
+        found += fold(text[at : at + _FOLDED_CHARS])
+        if len(found) >= _QUERY_CHARS:
+            break
+        yield
+    return found[:_QUERY_CHARS]
 
 
 def _words_of(written: Sequence[str], words: Words, most: int) -> Generator[None, None, list[Word]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from gatewright.config.documents import has_long_key
 from gatewright.hosts.model import CannotRead
+from gatewright.hosts.served_bounds import check_weight
 from gatewright.hosts.yaml_bounds import unfolds_too_far
 from gatewright.patterns import MULTILINE, Pattern
 
@@ -36,6 +37,7 @@ _IN_STRING = Pattern(r"<string>:(\d+)")
 
 def parse(content: bytes) -> Any:
     """What a text says. Raises `CannotRead` (`not-text`, `syntax`, `too-large`, `too-deep`)."""
+    check_weight("it", content)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:

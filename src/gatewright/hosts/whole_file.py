@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 
 from gatewright.hosts.model import CannotRead
+from gatewright.hosts.served_bounds import check_weight
 from gatewright.secret_scanning.message_text import shown
 from gatewright.storage.private_file import drafted
 
@@ -50,6 +51,7 @@ def read_bytes(path: Path) -> bytes:
         os.close(descriptor)
     if found.st_size > MAX_BYTES or len(content) > MAX_BYTES:
         raise too_large(path)
+    check_weight(path, content)
     return content
 
 

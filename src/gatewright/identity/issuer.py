@@ -31,6 +31,7 @@ from gatewright.identity import token_rules
 from gatewright.identity.token_rules import Claims, Keys, Peek, Published, TokenRefused
 from gatewright.oauth.documents import ALGORITHMS, Unusable, server_urls
 from gatewright.transport.safe_fetch import Egress, EgressFailed, is_outside
+from gatewright.transport.slices import in_slices
 from gatewright.web.urls import is_loopback
 
 __all__ = ["MOST_WAITING", "PAUSE_S", "Introspection", "Issuer", "Trusted", "Unreachable"]
@@ -215,7 +216,7 @@ class Issuer:
         status, body = await self._ask(url)
         if status != _OK:
             raise Unusable(f"the key set was answered with HTTP {status}")
-        return token_rules.read_keys(body)
+        return await in_slices(token_rules.read_keys(body))
 
     async def _discovered(self) -> Published:
         """What the issuer publishes now. Asked for with each key set: a key set may move."""

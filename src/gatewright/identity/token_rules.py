@@ -18,7 +18,7 @@ from __future__ import annotations
 import binascii
 import warnings
 from base64 import urlsafe_b64decode
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
 from math import inf
 from typing import Any, Literal
 
@@ -50,6 +50,11 @@ MOST_CHARS = 16_384
 
 _MOST_KEYS = 100
 _RSA_BITS = 2048
+_PUBLIC = ("kty", "use", "key_ops", "alg", "kid", "crv", "n", "e", "x", "y")
+"""Members of a key that are read: what it is, and no certificate."""
+_MEMBER_CHARS, _EXPONENT_CHARS, _OPERATIONS = 1400, 11, 16
+"""Of a number in a key as Base64: an RSA modulus of 8,192 bits has 1,366, and its exponent mostly 4 (64 bits have 11). To import longer ones
+takes the square of their length, and each signature as long again. And of a list of what a key is for."""
 _TYPES = frozenset({"", "jwt", "at+jwt", "application/at+jwt"})
 
 Why = Literal[
@@ -159,14 +164,15 @@ def peek(token: str) -> Peek | None:
     return Peek(payload.iss, header.alg, header.kid)
 
 
-def read_keys(body: bytes) -> Keys:
-    """The public keys of a JWK set. What cannot be used is left out; a set of nothing else is `Unusable`.
+def read_keys(body: bytes) -> Generator[None, None, Keys]:
+    """The public keys of a JWK set, one a step. What cannot be used is left out; a set of nothing else is `Unusable`.
 
     Symmetric keys are among what cannot be used: whoever can read them could sign with them.
     """
     found: dict[str, Key] = {}
     listed = decode_document(body, _PublishedKeys, "the key set").keys[:_MOST_KEYS]
     for one in listed:
+        yield
         key = _key(one)
         if key is not None:
             found.setdefault(str(one.get("kid", "")), key)
@@ -180,7 +186,9 @@ def read_keys(body: bytes) -> Keys:
 def _key(member: dict[str, Any]) -> Key | None:
     if member.get("kty") not in ("RSA", "EC", "OKP") or member.get("use", "sig") != "sig":
         return None
-    public = {name: one for name, one in member.items() if name != "d"}
+    public = {name: member[name] for name in _PUBLIC if name in member}
+    if any(isinstance(one, str | list) and len(one) > _most(name) for name, one in public.items()):
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SecurityWarning)  # of small keys, which are not used
@@ -189,6 +197,10 @@ def _key(member: dict[str, Any]) -> Key | None:
     except (JoseError, ValueError, TypeError, AttributeError, KeyError):
         return None
     return None if small else key
+
+
+def _most(member: str) -> int:
+    return {"e": _EXPONENT_CHARS, "key_ops": _OPERATIONS}.get(member, _MEMBER_CHARS)
 
 
 def read_published(body: bytes, issuer: str, *, loopback: bool) -> Published:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
@@ -56,6 +57,9 @@ ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 """Signatures of access tokens that may count: those whose keys can be published."""
 
 _MOST_SCOPES = 100
+_SCOPES_LOOKED_AT = 1000
+_MOST_CHALLENGES = 32
+"""Headers with challenges, and schemes and parameters in one of them, that are read. Servers write one or two, of four parameters at most."""
 _HEADER_CHARS = 16_384
 
 _PARAMETER = Pattern(
@@ -166,7 +170,7 @@ def challenge_of(headers: Iterable[str]) -> Challenge | None:
 
     One header may hold several challenges, and each may be a header of its own (RFC 9110 §11.6.1).
     """
-    for header in headers:
+    for header in islice(headers, _MOST_CHALLENGES):
         for scheme, parameters in _challenges(header[:_HEADER_CHARS]):
             if scheme.lower() == "bearer":
                 return Challenge(
@@ -178,10 +182,10 @@ def challenge_of(headers: Iterable[str]) -> Challenge | None:
 
 
 def _challenges(said: str) -> list[tuple[str, dict[str, str]]]:
-    """Schemes with their parameters. Where the header stops making sense, reading stops."""
+    """Schemes with their parameters. Where the header stops making sense, or has more of them than anybody writes, reading stops."""
     found: list[tuple[str, dict[str, str]]] = []
     at, header = 0, said.encode(errors="replace")
-    while True:
+    for _ in range(_MOST_CHALLENGES):
         while at < len(header) and header[at] in b" \t,":
             at += 1
         parameter = _PARAMETER.match(header, at) if found else None
@@ -196,14 +200,28 @@ def _challenges(said: str) -> list[tuple[str, dict[str, str]]]:
             return found
         found.append((scheme[1].decode(), {}))
         at = max(scheme.end(1), scheme.end(2))
+    return found
 
 
 def scopes_in(text: str | Sequence[str] | None) -> tuple[str, ...]:
     """The scopes in a blank-separated text or a list, each once; what is no scope is left out."""
     if text is None:
         return ()
-    parts = text.split() if isinstance(text, str) else text
-    return tuple(dict.fromkeys(one for one in parts if _SCOPE.fullmatch(one)))[:_MOST_SCOPES]
+    found: dict[str, None] = {}
+    for one in _looked_at(text):
+        if _SCOPE.fullmatch(one):
+            found[one] = None
+            if len(found) == _MOST_SCOPES:
+                break
+    return tuple(found)
+
+
+def _looked_at(text: str | Sequence[str]) -> Iterable[str]:
+    """So many words of a text, or texts of a list, and no more: whoever writes one scope a thousand times says nothing by the last of them."""
+    if isinstance(text, str):
+        # What is behind the last word is cut off: half a scope may be another one.
+        return text.split(maxsplit=_SCOPES_LOOKED_AT)[:_SCOPES_LOOKED_AT]
+    return text[:_SCOPES_LOOKED_AT]
 
 
 # -- where to ask ------------------------------------------------------------------------------------

@@ -16,16 +16,16 @@ from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.pins.definition import Read, read_definition
+from gatewright.pins.lookalike_tools import lookalikes
 from gatewright.pins.poisoning import without_words
 from gatewright.pins.store import Pins, Seen, Standing
-from gatewright.schemas.lookalikes import keys, twins
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.listing import EMPTY
 from gatewright.servers.reserved_names import Reserved
 from gatewright.storage.errors import StoreError
 from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
-from gatewright.transport.slices import in_slices
+from gatewright.transport.slices import in_slices, whole
 
 __all__ = ["Pinning", "Reading", "Record", "pinned_sight", "pinning_of"]
 
@@ -40,9 +40,10 @@ _WHY: Mapping[Standing, str] = {
 }
 _ONE_AT_ONCE = 16 * 1024
 _ALL_AT_ONCE = 128 * 1024
-"""Bytes of a definition, and of a list of them, that are read where they are, one after the other."""
+"""Bytes of a definition (`_weight`), and of a list of them, that are read where they are, one after the other."""
 _BATCH = 256 * 1024
 """Bytes of definitions that are read together."""
+_NO_ASCII = bytes(range(128, 256))
 _JUDGED_AT_ONCE = 5
 Mode = Literal["first-use", "approve", "off"]
 
@@ -159,7 +160,7 @@ class Pinning:
         # Judged now, its entry would be of a definition that nobody sees yet, and each call of the present one judged anew.
         shown = {tool.target for tool in self._shelves.get(server, ())}
         fresh = [tool for tool in tools if tool.target not in shown and not self._knows(tool)]
-        alike = self._alike(server, tools) if fresh else {}
+        alike = await in_slices(self._alike(server, tools)) if fresh else {}
         for at in range(0, len(fresh), _JUDGED_AT_ONCE):
             self._take(server, fresh[at : at + _JUDGED_AT_ONCE], alike, mode)
             await asyncio.sleep(0)
@@ -192,7 +193,7 @@ class Pinning:
         fresh = [tool for tool in tools if not self._knows(tool)]
         if not fresh:
             return
-        self._take(server, fresh, self._alike(server, tools), self._modes[server])
+        self._take(server, fresh, whole(self._alike(server, tools)), self._modes[server])
 
     def _take(
         self, server: str, fresh: Sequence[Tool], alike: Mapping[str, str], mode: Mode
@@ -221,32 +222,13 @@ class Pinning:
             )
         self._write_down()
 
-    def _alike(self, server: str, tools: Sequence[Tool]) -> dict[str, str]:
-        """Name → why, of the tools whose names look like another tool's: of the same server, of the gateway itself, or, with
-        the server's id before it, of another server."""
-        shelf = self._shelves.get(server, ())
-        names = list(dict.fromkeys(tool.target.name for tool in (*shelf, *tools)))
-        pairs = {
-            **twins([*self._own, *names]),
-            **{name: name for name in names if name in self._own},
-        }
-        found = {name: f"its name looks like {other!r}" for name, other in pairs.items()}
-        others = {key: whole for whole in self._elsewhere(server) for key in keys(whole)}
-        for name in names:
-            same = next((others[key] for key in keys(_whole(server, name)) if key in others), None)
-            if same is not None:
-                found.setdefault(name, f"its name is taken for {same!r} of another server")
-        return found
-
-    def _elsewhere(self, server: str) -> Iterator[str]:
-        """Names of the other servers' tools that could be those of this one: their ids begin alike."""
-        mine = keys(server)
+    def _alike(self, server: str, tools: Sequence[Tool]) -> Generator[None, None, dict[str, str]]:
+        """Name → why, of the tools of a server whose names look like another tool's, in steps."""
         # Of two that are looked at ahead at once the later one is the look-alike: else each would hold the other back.
         before = takewhile(lambda one: one[0] != server, self._coming.items())
-        for other, tools in (*self._shelves.items(), *before):
-            both = zip(mine, keys(other), strict=True)
-            if other != server and any(a.startswith(b) or b.startswith(a) for a, b in both):
-                yield from (_whole(other, tool.target.name) for tool in tools)
+        # Taken now: between two steps others are shelved.
+        others = [one for one in (*self._shelves.items(), *before) if one[0] != server]
+        return lookalikes(server, (*self._shelves.get(server, ()), *tools), self._own, others)
 
     def reserved(self) -> Reserved:
         """What the tools of all servers are called, and from now on kept here, for the next run. Raises `StoreError`."""
@@ -359,10 +341,6 @@ def _listed(catalogue: Catalogue, server: str) -> Collection[str] | None:
     return catalogue.shelf(server).named if known else None
 
 
-def _whole(server: str, name: str) -> str:
-    return f"{server}__{name}"
-
-
 def _seen(tool: Tool, read: Read, alike: str) -> Seen:
     why = "; ".join(one for one in (read.why, alike) if one)
     return Seen(tool.target.name, read.text, read.digest, why)
@@ -373,7 +351,14 @@ def _modes(settings: Settings) -> Mapping[str, Mode]:
 
 
 def _size(tool: Tool) -> int:
-    return sum(len(bytes(one)) for one in tool.definition.values())
+    return sum(_weight(bytes(one)) for one in tool.definition.values())
+
+
+def _weight(text: bytes) -> int:
+    """How many bytes a text is when it is read as it looks (NFKC): three of them may become eighteen characters (U+FDFA), and so may
+    an escape of six."""
+    plain = len(text.translate(None, _NO_ASCII))
+    return plain + 6 * (len(text) - plain) + 12 * text.count(b"\\u")
 
 
 def _is_large(batch: Sequence[Tool]) -> bool:

@@ -9,16 +9,31 @@ a is an a, 1 is l, and rn is m. Both in one key would hold too much: `Id` and `l
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 
+from gatewright.secret_scanning.escape_invisible import Spelling
 from gatewright.short_cache import cached_if_short
 
-__all__ = ["caseless", "composed", "folded", "keys", "seen", "skeleton", "spellings", "twins"]
+__all__ = [
+    "LETTERS",
+    "caseless",
+    "composed",
+    "folded",
+    "keys",
+    "length_seen",
+    "seen",
+    "skeleton",
+    "spellings",
+    "twins",
+]
 
 _SEPARATORS = str.maketrans("-./: ", "_____")
 _ASCII = str.maketrans({"m": "rn", "I": "l", "1": "l", "|": "l", "0": "O"})
 """The rows of the table that are all ASCII: most names need no other."""
+LETTERS = 32_768
+"""Characters of which it is remembered how they look: those of every script that is written, Han among them, and no more."""
+_PIECE = 512
 
 
 def caseless(name: str) -> str:
@@ -55,11 +70,22 @@ def seen(name: str) -> str:
     """The same with its separators."""
     if name.isascii():
         return name.translate(_ASCII).casefold()
-    table = _table()
     # UTS 39 asks for NFD alone; NFKC before it takes full-width and styled letters for the plain ones that they look like.
     apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", name))
-    found = "".join(table.get(char, char) for char in apart)
-    return unicodedata.normalize("NFD", found).casefold()
+    return unicodedata.normalize("NFD", apart.translate(_confused())).casefold()
+
+
+def length_seen(text: str, most: int) -> int:
+    """How many characters are looked at where a text is read as it looks (NFKC): U+FDFA is eighteen. Counted until there are more
+    than `most`."""
+    if text.isascii():
+        return len(text)
+    found = 0
+    for at in range(0, len(text), _PIECE):
+        found += len(unicodedata.normalize("NFKC", text[at : at + _PIECE]))
+        if found > most:
+            break
+    return found
 
 
 @cached_if_short(65_536)
@@ -69,23 +95,31 @@ def keys(name: str) -> tuple[str, str]:
     return "=" + folded(name), "~" + skeleton(name)
 
 
-def twins(names: Iterable[str]) -> dict[str, str]:
-    """Name → another one that looks like it, of those that have one. The plainest of several is nobody's twin: the one that is
-    spelled exactly as it folds, where there is one."""
+def twins(names: Iterable[str]) -> Generator[None, None, dict[str, str]]:
+    """Name → another one that looks like it, of those that have one; one name a step. The plainest of several is nobody's twin:
+    the one that is spelled exactly as it folds, where there is one."""
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         for key in keys(name):
             groups.setdefault(key, []).append(name)
+        yield
     found: dict[str, str] = {}
     for group in groups.values():
         if len(group) < 2:
             continue
+        yield
         plain = [name for name in group if name.isascii() and folded(name) == name]
         first = plain[0] if len(plain) == 1 else ""
         for name in group:
             if name != first:
                 found.setdefault(name, first or next(one for one in group if one != name))
     return found
+
+
+@cache
+def _confused() -> Spelling:
+    table = _table()
+    return Spelling(lambda char: table.get(char, char), LETTERS)
 
 
 @cache

@@ -22,14 +22,15 @@ class Spelling(dict[int, str]):
     """A table for `str.translate` that asks once how a character is spelled: ten times as fast as to ask about each one in a text."""
 
     MOST = 8192
-    """So many characters are remembered."""
+    """So many characters are remembered, unless another number is given: what is looked at in every script needs a few times as many."""
 
-    def __init__(self, spell: Callable[[str], str]) -> None:
+    def __init__(self, spell: Callable[[str], str], most: int = MOST) -> None:
         super().__init__()
         self._spell = spell
+        self._most = most
 
     def __missing__(self, number: int) -> str:
-        if len(self) >= self.MOST:
+        if len(self) >= self._most:
             self.clear()
         found = self[number] = self._spell(chr(number))
         return found

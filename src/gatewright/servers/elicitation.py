@@ -8,7 +8,7 @@ of others is refused or narrowed here, wherever the question came from: a reques
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -20,9 +20,11 @@ from gatewright.mcp.protocol.mcp_server import can_answer
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.mcp.wire.spellings import SAID, flaw_of_params
+from gatewright.schemas.lookalikes import length_seen
 from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.servers.form_check import judge_form, legible
-from gatewright.servers.gateway_url_check import Ours, cannot, judge_addresses
+from gatewright.servers.gateway_url_check import Ours, Steps, cannot, judge_addresses
+from gatewright.transport.slices import whole
 
 __all__ = ["COMPLETE", "ELICIT", "SAMPLE", "informed", "quoted", "screened"]
 
@@ -30,16 +32,21 @@ ELICIT = "elicitation/create"
 SAMPLE = "sampling/createMessage"
 COMPLETE = "notifications/elicitation/complete"
 
+Params = Generator[None, None, dict[str, Any]]
+
 _OF_FORMS, _OF_URLS = ("requestedSchema",), ("url", "elicitationId")
 _URL_MOST = 4096
 _MESSAGE_MOST = 8192
 
 
-def screened(server: str, question: Question, client: Client, ours: Ours) -> Question:
-    """The question of a server as its caller may be asked it. Raises `CannotAsk` saying what the server may not ask."""
+def screened(
+    server: str, question: Question, client: Client, ours: Ours
+) -> Generator[None, None, Question]:
+    """The question of a server as its caller may be asked it, in steps. Raises `CannotAsk` saying what the server may not ask."""
     method = question.method
     if method == CALLBACK:
-        return replace(question, params=_called_back(server, _object(question), client, ours))
+        found = yield from _called_back(server, _object(question), client, ours)
+        return replace(question, params=found)
     if not can_answer(client, method):
         raise CannotAsk(f"the caller's client did not declare that it answers {method}")
     said = question.params
@@ -47,7 +54,8 @@ def screened(server: str, question: Question, client: Client, ours: Ours) -> Que
     if flaw:
         raise cannot(flaw)
     if method == ELICIT:
-        return replace(question, params=_elicited(server, _object(question), client, ours))
+        found = yield from _elicited(server, _object(question), client, ours)
+        return replace(question, params=found)
     if method == SAMPLE:
         return replace(question, params=_sampled(_object(question), client))
     return question
@@ -62,7 +70,7 @@ def _object(question: Question) -> dict[str, Any]:
 # -- elicitation ----------------------------------------------------------------------------------
 
 
-def _elicited(server: str, params: dict[str, Any], client: Client, ours: Ours) -> dict[str, Any]:
+def _elicited(server: str, params: dict[str, Any], client: Client, ours: Ours) -> Params:
     mode = params.get("mode", "form")
     declared = client.capabilities.get("elicitation")
     if mode not in ("form", "url") or not _declares(declared, mode):
@@ -70,15 +78,14 @@ def _elicited(server: str, params: dict[str, Any], client: Client, ours: Ours) -
             f"the caller's client did not declare elicitation of the mode {str(mode)[:40]!a}"
         )
     said = params.get("message", "")
-    if not isinstance(said, str) or len(said) > _MESSAGE_MOST:
-        raise cannot(f"message must be a string of at most {_MESSAGE_MOST} characters")
+    _check_message(said)
     # What is of the other mode nobody has judged, and a client may show it all the same.
     other = _OF_URLS if mode == "form" else _OF_FORMS
     found = {name: one for name, one in params.items() if name not in other}
     found["message"] = quoted(server, said)
-    judge_addresses([said], ours)
+    yield from judge_addresses([said], ours)
     if mode == "form":
-        judge_form(said, params.get("requestedSchema"), ours)
+        yield from judge_form(said, params.get("requestedSchema"), ours)
         found["requestedSchema"] = legible(params["requestedSchema"])
         return found
     flaw = _flaw_of_url(params.get("url"), ours)
@@ -91,6 +98,12 @@ def _elicited(server: str, params: dict[str, Any], client: Client, ours: Ours) -
         # Of its server alone: none can complete what another asked for, nor an approval of the gateway's.
         found["elicitationId"] = f"{server}/{ident}"
     return found
+
+
+def _check_message(said: Any) -> None:
+    """What is longer as it looks takes as long to judge as a text of that length."""
+    if not isinstance(said, str) or length_seen(said, _MESSAGE_MOST) > _MESSAGE_MOST:
+        raise cannot(f"message must be a string of at most {_MESSAGE_MOST} characters")
 
 
 def _declares(declared: Any, mode: str) -> bool:
@@ -139,7 +152,7 @@ def _flaw_of_parts(parts: SplitResult) -> str:
 # -- callbacks of MGP -------------------------------------------------------------------------------
 
 
-def _called_back(server: str, params: dict[str, Any], client: Client, ours: Ours) -> dict[str, Any]:
+def _called_back(server: str, params: dict[str, Any], client: Client, ours: Ours) -> Params:
     """A callback is judged as the form that asks the same, whichever of the two its caller gets to see."""
     declared = client.capabilities.get("elicitation")
     if not can_answer(client, CALLBACK) and not (
@@ -150,23 +163,25 @@ def _called_back(server: str, params: dict[str, Any], client: Client, ours: Ours
         callback = read_callback({"callback_id": 0, **params})
     except ValueError as flaw:
         raise CannotAsk(f"this callback cannot be: {flaw}", jsonrpc.INVALID_PARAMS) from None
-    _judge_options(callback.options, ours)
-    judge_addresses([callback.message], ours)
-    judge_form(callback.message, form_of(callback), ours)
+    _check_message(callback.message)
+    yield from _judge_options(callback.options, ours)
+    yield from judge_addresses([callback.message], ours)
+    yield from judge_form(callback.message, form_of(callback), ours)
     return {**params, "message": quoted(server, callback.message)}
 
 
 def informed(server: str, params: dict[str, Any], ours: Ours) -> dict[str, Any]:
     """What a server lets its caller know by a callback that wants no answer. Raises `CannotAsk`."""
     said = params.get("message", "")
-    judge_addresses([said], ours)
+    _check_message(said)
+    whole(judge_addresses([said], ours))
     return {**params, "message": quoted(server, said, "says")}
 
 
-def _judge_options(options: Iterable[str], ours: Ours) -> None:
+def _judge_options(options: Iterable[str], ours: Ours) -> Steps:
     if any(spelled(one) != one for one in options):
         raise cannot("an option has characters that nobody can see")
-    judge_addresses(options, ours)
+    yield from judge_addresses(options, ours)
 
 
 # -- sampling ---------------------------------------------------------------------------------------

@@ -6,50 +6,81 @@ form whose schema is none as whatever the client makes of it, so such a form is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain
 from operator import is_not
 from typing import Any
 
 from gatewright.mcp.wire.spellings import flaw_of_members
 from gatewright.patterns import ASCII, IGNORECASE, Match, Pattern
+from gatewright.schemas.lookalikes import length_seen
 from gatewright.secret_scanning.escape_invisible import spelled
-from gatewright.servers.gateway_url_check import Ours, cannot, judge_addresses
-from gatewright.servers.secret_words import speaks_as_us, wants_secret
+from gatewright.servers.gateway_url_check import Ours, Steps, cannot, judge_addresses
+from gatewright.servers.secret_words import secret_steps, speaks_as_us, wants_secret
 
 __all__ = ["judge_form", "legible"]
 
 _NODES = 2000
 _WORDS_MOST, _VALUES_MOST = 16_384, 32_768
-"""So many values, and characters of names and texts, a form is made of at most: more is no form for a person, and every one
-of them is looked at."""
+"""So many values, and characters of names and texts as they look (`length_seen`), a form is made of at most: more is no form for a
+person, and every one of them is looked at."""
+_STEP, _EACH, _SHORT = 1000, 50, 200
+"""Characters that are looked at in one step, where a text has no more; what looking at a text costs, in characters; and how long a text is
+that takes one step, whatever its characters stand for."""
 
 
-def judge_form(said: str, schema: Any, ours: Ours) -> None:
-    """Raise `CannotAsk` where a form asks for what MCP forbids forms to ask for, speaks as the gateway, or leads to it."""
+def judge_form(said: str, schema: Any, ours: Ours) -> Steps:
+    """Raise `CannotAsk` where a form asks for what MCP forbids forms to ask for, speaks as the gateway, or leads to it. A field a step,
+    and of a long one a text."""
     _check_shape(schema)
     free, about, length, offered = False, [said], 0, 0
     shown: list[str] = []
     for name, node in _fields(schema):
+        yield
         if flaw := flaw_of_members("a field of the form", node, _KEYWORDS):
             raise cannot(flaw)
         words, values = [name, *_texts(node, _LABELS)], [*_texts(node, _VALUES)]
-        length, offered = length + sum(map(len, words)), offered + sum(map(len, values))
+        length += sum(length_seen(one, _WORDS_MOST) for one in words)
+        offered += sum(length_seen(one, _VALUES_MOST) for one in values)
         # In the loop: the name of a field grows with each list around it.
         _check_length(length, offered)
-        if any(map(speaks_as_us, (*words, *values))):
+        if (yield from _any(speaks_as_us, (*words, *values))):
             raise cannot("a field of the form speaks in the name of the gateway")
         shown += (*words, *values)
         if node is schema or _holds_fields(node):
             about += words
         elif _is_free(node):
             free = True
-            if _is_hidden(node) or any(map(wants_secret, _asking(node, words))):
+            if _is_hidden(node) or (yield from _any_asks(_asking(node, words))):
                 raise cannot(_SENSITIVE)
-    judge_addresses(shown, ours)
-    if free and any(map(wants_secret, about)):
+    yield from judge_addresses(shown, ours)
+    if free and (yield from _any_asks(about)):
         raise cannot(_SENSITIVE)
-    _check_seen(schema)
+    yield from _check_seen(schema)
+
+
+def _any(judge: Callable[[str], bool], texts: Iterable[str]) -> Generator[None, None, bool]:
+    """Whether one of the texts is what is looked for, some short ones a step."""
+    due = 0
+    for one in texts:
+        if judge(one):
+            return True
+        due += _EACH + len(one)
+        if due > _STEP:
+            due = 0
+            yield
+    return False
+
+
+def _any_asks(texts: Iterable[str]) -> Generator[None, None, bool]:
+    for one in texts:
+        if len(one) <= _SHORT:
+            if wants_secret(one):
+                return True
+            yield
+        elif (yield from secret_steps(one)):
+            return True
+    return False
 
 
 def _hides(node: Mapping[str, Any]) -> bool:
@@ -62,9 +93,11 @@ def _hides(node: Mapping[str, Any]) -> bool:
     return any(spelled(one, keep=_SEEN) != one for one in answers)
 
 
-def _check_seen(schema: Any) -> None:
-    if any(_hides(node) for _, node in _fields(schema)):
-        raise cannot("a name or value of the form has characters that nobody can see")
+def _check_seen(schema: Any) -> Steps:
+    for _, node in _fields(schema):
+        yield
+        if _hides(node):
+            raise cannot("a name or value of the form has characters that nobody can see")
 
 
 def legible(schema: Any) -> Any:

@@ -7,21 +7,26 @@ read as an address is more than what any client makes a link of: the words in fr
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from html import unescape
 from string import ascii_letters, digits
 
 from gatewright.call import CannotAsk
 from gatewright.mcp.wire.jsonrpc import INVALID_PARAMS
 from gatewright.patterns import Pattern
+from gatewright.schemas.lookalikes import LETTERS
+from gatewright.secret_scanning.escape_invisible import Spelling
 
-__all__ = ["Ours", "cannot", "judge_addresses"]
+__all__ = ["Ours", "Steps", "cannot", "judge_addresses"]
 
+Steps = Generator[None, None, None]
+"""What is judged in steps, as there are many texts."""
 Ours = Callable[[str], bool]
 """Whether a URL leads to the gateway itself."""
 
 _MOST = 1000
 """Addresses in the texts of one question: each takes some ten microseconds."""
+_SOME = 50
 _IN_HOSTS = ascii_letters + digits + ".-_%"
 _DOTS = "\u3002\uff61"
 _APART = {
@@ -29,6 +34,15 @@ _APART = {
     **{ord(dot): "." for dot in _DOTS},
     ord("\\"): "/",
 }
+
+
+def _in_urls(char: str) -> str:
+    if char.isascii() or char in _DOTS:
+        return char
+    return "" if unicodedata.category(char) in ("Cf", "Mn") else " "
+
+
+_IN_URLS = Spelling(_in_urls, LETTERS)
 _ESCAPED = Pattern(r"\\([!-/:-@\[-`{-~])")
 """Signs that Markdown has escaped (CommonMark 2.4)."""
 _BRACKETED = Pattern(r"(\[[0-9A-Fa-f:.%]+\])(?::([0-9]+))?")
@@ -39,14 +53,19 @@ def cannot(why: str) -> CannotAsk:
     return CannotAsk(why, INVALID_PARAMS)
 
 
-def judge_addresses(texts: Iterable[str], ours: Ours) -> None:
-    """Raise `CannotAsk` where one of the texts has an address of the gateway."""
-    found = (one for text in texts for form in _forms(text) for one in _urls(form))
-    for count, url in enumerate(found):
-        if count >= _MOST:
-            raise cannot(f"the texts of the question have more than {_MOST} addresses")
-        if ours(url):
-            raise cannot("a text of the question has an address that leads to the gateway")
+def judge_addresses(texts: Iterable[str], ours: Ours) -> Steps:
+    """Raise `CannotAsk` where one of the texts has an address of the gateway. A step for a form of each text, and for some addresses."""
+    count = 0
+    for form in (form for text in texts for form in _forms(text)):
+        yield
+        for url in _urls(form):
+            if count >= _MOST:
+                raise cannot(f"the texts of the question have more than {_MOST} addresses")
+            if ours(url):
+                raise cannot("a text of the question has an address that leads to the gateway")
+            count += 1
+            if not count % _SOME:
+                yield
 
 
 def _forms(text: str) -> Iterator[str]:
@@ -65,7 +84,7 @@ def _urls(text: str) -> Iterator[str]:
     for word in _words(text):
         pieces = word.split("/")
         path = f"/{'/'.join(pieces[1:])}"
-        for found in _BRACKETED.finditer(word):
+        for found in _BRACKETED.finditer(word) if "[" in word else ():
             yield f"http://{found[1]}:{found[2] or ''}{path}"
         for at, piece in enumerate(pieces):
             behind, before = at > 0 and not pieces[at - 1], at < len(pieces) - 1
@@ -81,8 +100,7 @@ def _words(text: str) -> list[str]:
     """The text in the characters of URLs, as browsers read them, cut where others stand."""
     if not text.isascii():
         shown = unicodedata.normalize("NFKC", text)
-        shown = "".join(one for one in shown if unicodedata.category(one) not in ("Cf", "Mn"))
-        text = "".join(one if one.isascii() or one in _DOTS else " " for one in shown)
+        text = shown.translate(_IN_URLS)
     return text.translate(_APART).split()
 
 

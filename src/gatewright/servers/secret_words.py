@@ -7,27 +7,45 @@ key is; a number of tokens is none, a GitHub token is; a postal code is none, a 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
-from gatewright.schemas.lookalikes import seen
+from gatewright.schemas.lookalikes import LETTERS, seen
+from gatewright.secret_scanning.escape_invisible import Spelling
+from gatewright.transport.slices import whole
 
-__all__ = ["speaks_as_us", "wants_secret"]
+__all__ = ["secret_steps", "speaks_as_us", "wants_secret"]
 
 # Used on the words that are looked for, too: `i` and `l` are one letter on both sides.
 _LEET = str.maketrans("@$345!i", "aseasll")
+_WORDS_AT_ONCE = 1000
+_SHOWN = Spelling(lambda char: "" if unicodedata.category(char) in ("Cf", "Cc") else char, LETTERS)
+_UNMARKED = Spelling(lambda char: "" if unicodedata.combining(char) else char, LETTERS)
 
 
 def wants_secret(text: str) -> bool:
     """Whether somebody who reads this would write down what only he may know."""
-    whole = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text)).casefold()
-    if any(one in whole for one in _SCRIPTS) or _PAROL in _looks(whole):
+    return whole(secret_steps(text))
+
+
+def secret_steps(text: str) -> Generator[None, None, bool]:
+    """The same in steps of milliseconds, of a text of tens of thousands of characters."""
+    plain = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text)).casefold()
+    if any(one in plain for one in _SCRIPTS):
         return True
-    looks = _looks(_apart(unicodedata.normalize("NFKC", text)))
+    yield
+    if _PAROL in _looks(plain):
+        return True
+    yield
+    apart = _apart(unicodedata.normalize("NFKC", text))
+    yield
+    looks = _looks(apart)
+    yield
     joined = "".join(filter(str.isalnum, looks))
     if any(one in joined for one in _JOINED):
         return True
+    yield
     words = "".join(one if one.isalnum() else " " for one in looks).split()
-    return _is_shouted(text) or _Text(words).asks()
+    return _is_shouted(text) or (yield from _Text(words).asks())
 
 
 def _is_shouted(text: str) -> bool:
@@ -45,9 +63,14 @@ class _Text:
         self._of_browsers = len(words) == 1 or not _OF_BROWSERS.isdisjoint(every)
         self._public_at = words.index(_PUBLIC) if _PUBLIC in every else len(words)
 
-    def asks(self) -> bool:
+    def asks(self) -> Generator[None, None, bool]:
         """Whether one of the words says so, where it stands."""
-        return any(self._counts(word, at) for at, word in enumerate(self._words))
+        for at, word in enumerate(self._words, 1):
+            if self._counts(word, at - 1):
+                return True
+            if not at % _WORDS_AT_ONCE:
+                yield
+        return False
 
     def _counts(self, word: str, at: int) -> bool:
         if word in _ALONE or word.startswith(_STEMS):
@@ -89,9 +112,8 @@ def _looks(text: str) -> str:
     """As a reader sees it: without case, accents, what is invisible, and what only looks like a letter of ASCII."""
     if text.isascii():
         return seen(text.casefold()).translate(_LEET)
-    plain = "".join(one for one in text if unicodedata.category(one) not in ("Cf", "Cc"))
-    found = seen(unicodedata.normalize("NFKC", plain).casefold())
-    return "".join(one for one in found if not unicodedata.combining(one)).translate(_LEET)
+    found = seen(unicodedata.normalize("NFKC", text.translate(_SHOWN)).casefold())
+    return found.translate(_UNMARKED).translate(_LEET)
 
 
 def _words(text: str) -> frozenset[str]:

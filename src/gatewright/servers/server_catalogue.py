@@ -104,6 +104,9 @@ _MOST_BYTES = 256 * 1024
 """Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
 _NAME_BYTES = 8 * 1024
 """Of a name, URI or template as JSON. All of it is looked at in one step."""
+_TOOL_NAME_CHARS = 128
+"""Of a tool's name: what MCP gives it (2025-11-25, tools), hosts show and `[[grants]]` can say. Names are compared as they look, for
+which a character may become eighteen, and what is known of longer ones is not kept."""
 _MEMBERS = Limits(depth=_MOST_BYTES, keys=_MOST_BYTES, values=20_000)
 """Of one member of a definition: as many values as everybody can wait for, and no integer of thousands of digits."""
 
@@ -339,6 +342,10 @@ def _named(
         name = _text(definition.get(key))
         if not name:
             warnings.append(f"{section}: an entry without a usable {key!r} is left out")
+            name = ""
+        elif section == "tools" and len(name) > _TOOL_NAME_CHARS:
+            said = f"its name has more than {_TOOL_NAME_CHARS} characters"
+            warnings.append(f"tool {name[:_TOOL_NAME_CHARS]!r}… is left out: {said}")
             name = ""
         elif name in seen:
             warnings.append(f"{section}: {name!r} is listed twice; the first one counts")

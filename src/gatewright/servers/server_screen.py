@@ -178,7 +178,7 @@ class Screen:
         asked = {}
         for key, one in wanted.items():
             yield
-            asked[key] = self.asked(call, one)
+            asked[key] = yield from self.asked(call, one)
         if asked:
             members["inputRequests"] = asked
         # Also without a state: the answers have to come back to this server (`request_state`).
@@ -189,7 +189,7 @@ class Screen:
         unrelated(members)
         return None
 
-    def asked(self, call: Call, one: Any) -> dict[str, Any]:
+    def asked(self, call: Call, one: Any) -> Generator[None, None, dict[str, Any]]:
         """One question among others, as the caller may be asked it. Raises `CannotAsk`."""
         if not isinstance(one, dict) or not isinstance(one.get("method"), str):
             raise CannotAsk("a question has to name its method", jsonrpc.INVALID_PARAMS)
@@ -199,7 +199,7 @@ class Screen:
             raise CannotAsk("a callback is a notification", jsonrpc.INVALID_REQUEST)
         if call.method not in OF_TASKS and named(one.get("params")) is not None:
             raise CannotAsk(OF_ITS_CALL, jsonrpc.INVALID_PARAMS)
-        found = self.question(call, Question(one["method"], one.get("params")))
+        found = yield from self.question(call, Question(one["method"], one.get("params")))
         return one if found.params is None else {**one, "params": without(found.params)}
 
     def _cannot(self, no: CannotAsk) -> Failure:
@@ -245,13 +245,13 @@ class Screen:
             yield
             # The error says that pages are to be opened, whatever mode is written there.
             asked = Question(ELICIT, {**_object(one), "mode": "url"})
-            shown.append(self.question(call, asked).params)
+            shown.append((yield from self.question(call, asked)).params)
 
     # -- while a call runs
 
-    def question(self, call: Call, question: Question) -> Question:
+    def question(self, call: Call, question: Question) -> Generator[None, None, Question]:
         """A question as the caller may be asked it. Raises `CannotAsk`."""
-        found = screened(self._server, question, call.client, self._told.ours)
+        found = yield from screened(self._server, question, call.client, self._told.ours)
         of_page = question.method == ELICIT and "elicitationId" in (found.params or {})
         ident = (question.params or {}).get("elicitationId") if of_page else None
         if isinstance(ident, str):
@@ -382,7 +382,7 @@ class _Between(msgspec.Struct, eq=False):
         turn = self._screen.turn
         await turn.acquire()
         try:
-            asked = self._screen.question(self._call, question)
+            asked = await in_slices(self._screen.question(self._call, question))
         finally:
             asyncio.get_running_loop().call_soon(turn.release)
         return await self._back.ask(asked)

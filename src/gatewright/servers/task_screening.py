@@ -52,8 +52,8 @@ class Said(NamedTuple):
 class Judge(Protocol):
     """Judges the words of one server (`servers.server_screen`)."""
 
-    def asked(self, call: Call, one: Any) -> dict[str, Any]:
-        """A question as it may be asked. Raises `CannotAsk`."""
+    def asked(self, call: Call, one: Any) -> Generator[None, None, dict[str, Any]]:
+        """A question as it may be asked, in steps. Raises `CannotAsk`."""
 
     def failure(self, call: Call, failure: Failure, error: bytes) -> Generator[None, None, Failure]:
         """An error as it may be seen, in steps."""
@@ -118,7 +118,7 @@ def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> Generator[N
     for key, one in islice(asked.items(), QUESTIONS):
         yield
         try:
-            shown[key] = judge.asked(call, one)
+            shown[key] = yield from judge.asked(call, one)
         except CannotAsk as no:
             log.info("a task asks its caller what it may not: %a", no.message)
     return True

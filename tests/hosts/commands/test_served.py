@@ -192,3 +192,23 @@ def test_what_names_no_file_that_can_be_read_says_so(
     with pytest.raises(CannotChange) as found:
         hosts.importing(source)
     assert found.value.message
+
+
+def test_a_file_that_takes_long_to_read_is_left_to_the_commands(
+    hosts: ServedHosts, home: Path
+) -> None:
+    """The decoder holds the interpreter, in a thread as well: all calls would wait for a file that anybody may have written."""
+    heavy = f'{{"mcpServers":{{"a":{{"command":"x","args":[{"[]," * 200_000}1]}}}}}}'
+    (home / ".cursor/mcp.json").write_text(heavy)
+    cursor = next(one for one in hosts.hosts() if one.id == "cursor")
+    assert "has more in it" in cursor.problem
+    for look in (
+        lambda: hosts.importing(CURSOR),
+        lambda: hosts.importing(ImportSource(text=heavy)),
+        lambda: hosts.connecting("cursor"),
+        lambda: hosts.disconnecting("cursor"),
+    ):
+        with pytest.raises(CannotChange) as found:
+            look()
+        assert "has more in it" in found.value.message
+        assert "in a terminal" in found.value.message

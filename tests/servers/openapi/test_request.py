@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.servers.openapi.document import Api, read_api
-from gatewright.servers.openapi.request import BadArgument, Prepared, prepare
+from gatewright.servers.openapi.request import (
+    HEADER_CHARS,
+    URL_CHARS,
+    BadArgument,
+    Prepared,
+    prepare,
+)
+from gatewright.transport.slices import whole
+from tests.costs import cost, least
 
 SCHEMES = {
     "head": {"type": "apiKey", "in": "header", "name": "X-Key"},
@@ -43,7 +51,7 @@ def made(
     credentials: Any = None,
 ) -> Prepared:
     found = api(operation, path, method)
-    return prepare(found, found.operations[0], arguments, credentials)
+    return whole(prepare(found, found.operations[0], arguments, credentials))
 
 
 def param(place: str = "query", **more: Any) -> dict[str, Any]:
@@ -241,7 +249,7 @@ def test_no_text_leaves_its_place(one: str, other: str) -> None:
     try:
         one.encode()
         other.encode()
-        target = prepare(found, found.operations[0], {"a": one, "b": other}).target
+        target = whole(prepare(found, found.operations[0], {"a": one, "b": other})).target
     except (BadArgument, UnicodeEncodeError):
         return
     path, _, query = target.partition("?")
@@ -249,3 +257,80 @@ def test_no_text_leaves_its_place(one: str, other: str) -> None:
     assert path.split("/")[1:] == ["p", path.split("/")[2], "q"]
     assert unquote(path.split("/")[2]) == one
     assert parse_qsl(query, keep_blank_values=True) == [("b", other)]
+
+
+FORM: Any = {"requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {}}}}}
+TEXT = {"x": "\u00fd" * 500_000}
+LONG = [
+    (FORM, {"body": TEXT}),
+    (FORM, {"body": {"x": ["a"] * 49_000}}),
+    (FORM, {"body": {str(one): "a" for one in range(40_000)}}),
+    (FORM, {"body": {"x": dict.fromkeys(map(str, range(40_000)), 1)}}),
+    (param(), {"a": ["a"] * 15_900}),
+    (param("header"), {"a": ["a"] * 32_000}),
+]
+
+
+@pytest.mark.parametrize(("operation", "arguments"), LONG, ids=range(len(LONG)))
+def test_what_is_long_is_written_in_many_small_steps(operation: Any, arguments: Any) -> None:
+    """Whoever calls something else meanwhile waits for one of them and not for all."""
+    found = api(operation)
+
+    def longest() -> float:
+        steps = prepare(found, found.operations[0], arguments)
+        costs: list[float] = []
+        done: list[bool] = []
+        while not done:
+            costs.append(cost(lambda: done.append(True) if next(steps, True) else None))
+        return max(costs) / sum(costs)
+
+    assert least(longest, 0.2) <= 0.2
+
+
+@pytest.mark.parametrize(
+    "value", ["a" * URL_CHARS, "\u00fd" * (URL_CHARS // 6 + 1), ["a"] * 40_000]
+)
+@pytest.mark.parametrize("place", ["path", "query"])
+def test_a_url_that_no_server_reads_is_refused(place: str, value: Any) -> None:
+    with pytest.raises(BadArgument, match="too long"):
+        made(param(place), {"a": value}, "/p/{a}" if place == "path" else "/p")
+
+
+def test_a_value_that_stands_twice_in_a_path_is_counted_twice() -> None:
+    """A document may name one argument as often as it likes."""
+    value = "a" * 1000
+    assert len(made(param("path"), {"a": value}, "/{a}" * 60).target) == 60 * 1001
+    with pytest.raises(BadArgument, match="too long"):
+        made(param("path"), {"a": value}, "/{a}" * 70)
+
+
+@pytest.mark.parametrize("place", ["header", "cookie"])
+def test_headers_share_their_room(place: str) -> None:
+    both: list[Any] = [{"name": name, "in": place, "schema": {}} for name in ("a", "b")]
+    half = "a" * (HEADER_CHARS // 2 - 10)
+    assert half in str(made({"parameters": both}, {"a": half, "b": half}).headers)
+    with pytest.raises(BadArgument, match="too long"):
+        made({"parameters": both}, {"a": half, "b": f"{half}{'a' * 30}"})
+
+
+@given(st.text(alphabet="./\\ab"))
+def test_a_part_that_climbs_is_found_wherever_it_stands(text: str) -> None:
+    climbs = not text or {".", ".."} & set(text.replace("\\", "/").split("/"))
+    try:
+        made(param("path"), {"a": text}, "/p/{a}")
+    except BadArgument:
+        assert climbs
+    else:
+        assert not climbs
+
+
+@given(st.text(alphabet="{}a/"))
+def test_what_a_path_names_is_read_as_the_document_is(path: str) -> None:
+    """The innermost braces are a name; what else is braces stands for itself."""
+    try:
+        found = api(param("path"), f"/{path}").operations
+    except ValueError:
+        return
+    for one in found:
+        written = unquote(whole(prepare(api(param("path")), one, {"a": "(x)"})).target)
+        assert written == f"/{path}".replace("{a}", "(x)")

@@ -25,6 +25,7 @@ from gatewright.hosts.offered import (
     ImportSource,
 )
 from gatewright.hosts.read import Place
+from gatewright.hosts.served_bounds import while_serving
 from gatewright.hosts.whole_file import CannotEdit, Unreadable, read_text
 from gatewright.storage.errors import StoreError
 
@@ -158,7 +159,8 @@ def _state(host: Host, file: Path) -> HostState:
     others: list[str] = []
     connected, problem = False, ""
     try:
-        names = list(entries(host, read_text(file) or ""))
+        with while_serving():
+            names = list(entries(host, read_text(file) or ""))
         connected, others = NAME in names, [one for one in names if one != NAME]
     except (CannotRead, CannotEdit, Unreadable, OSError) as wrong:
         problem = str(wrong)
@@ -241,9 +243,10 @@ def _check(ours: str, shown: str, file: str) -> None:
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """What can go wrong, in the words of the commands."""
+    """What can go wrong, in the words of the commands. All of it is done beside calls."""
     try:
-        yield
+        with while_serving():
+            yield
     except CliError as problem:
         raise CannotChange(problem.message, problem.hint) from None
     except SettingsError as problem:

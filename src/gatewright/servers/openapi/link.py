@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -147,11 +147,8 @@ class ApiLink(Link):
         if method != "tools/call" or operation is None:
             return Failure("method_not_found", f"server {self.spec.id} has no {method}")
         arguments = params.get("arguments") or {}
-        try:
-            request = prepare(self._api, operation, arguments, self._credentials())
-        except BadArgument as problem:
-            return Failure("invalid_args", str(problem))
-        exchange.work = asking = self._loop.create_task(self._answer(exchange, request))
+        steps = prepare(self._api, operation, arguments, self._credentials())
+        exchange.work = asking = self._loop.create_task(self._answer(exchange, steps))
         self._calls.add(asking)
         asking.add_done_callback(self._calls.discard)
         return None
@@ -160,11 +157,16 @@ class ApiLink(Link):
         if exchange.work is not None:
             exchange.work.cancel()
 
-    async def _answer(self, exchange: PendingRequest, request: Prepared) -> None:
-        """Ask the API and settle the exchange."""
+    async def _answer(
+        self, exchange: PendingRequest, steps: Generator[None, None, Prepared]
+    ) -> None:
+        """Make the request, ask the API and settle the exchange."""
         try:
+            request = await in_slices(steps)
             result = await in_slices(self._result(await self._ask(request), request))
             exchange.settle(jsonrpc.Response(b"0", result))
+        except BadArgument as problem:
+            exchange.settle(Failure("invalid_args", str(problem)))
         except TooLarge:
             most = self.spec.limits.frame_bytes
             said = f"as a result the answer of the API would have more than {most} bytes; ask it for less"
