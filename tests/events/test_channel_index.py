@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.events import channel_index
-from gatewright.events.channel_index import ChannelIndex, Groups
+from gatewright.events.channel_index import ChannelIndex
 from gatewright.events.channels import matches
 from tests.costs import lines_run
 
@@ -51,12 +51,3 @@ def test_a_change_of_one_costs_the_same_however_many_there_are() -> None:
 
         counts.append(lines_run(channel_index, change))
     assert counts[0] == counts[1]
-
-
-def test_groups_are_those_who_have_something_in_common() -> None:
-    groups: Groups[int] = Groups()
-    groups.add("a", 1)
-    groups.add("a", 2)
-    groups.remove("b", 1)
-    groups.remove("a", 1)
-    assert (list(groups.of("a")), list(groups.of("b"))) == ([2], [])

@@ -1,36 +1,15 @@
-"""`ChannelIndex`: subscriptions by channel name and prefix (`tool.*`); `Groups`: by caller, by holder. Lookups do not walk all of them."""
+"""`ChannelIndex`: subscriptions by channel name and prefix (`tool.*`), found in the time of a name, however many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-__all__ = ["ChannelIndex", "Groups"]
+from gatewright.listeners import Groups
+
+__all__ = ["ChannelIndex"]
 
 T = TypeVar("T", bound=Hashable)
-
-
-class Groups(Generic[T]):
-    """Things by what they have in common, each group in the order in which they came."""
-
-    def __init__(self) -> None:
-        self._groups: dict[Hashable, dict[T, None]] = {}
-
-    def add(self, key: Hashable, one: T) -> None:
-        """It is of this group from now on."""
-        self._groups.setdefault(key, {})[one] = None
-
-    def remove(self, key: Hashable, one: T) -> None:
-        """It is no more; nothing where it was not."""
-        group = self._groups.get(key)
-        if group is not None:
-            group.pop(one, None)
-            if not group:
-                del self._groups[key]
-
-    def of(self, key: Hashable) -> dict[T, None]:
-        """All of a group; not to be changed, nor kept."""
-        return self._groups.get(key, {})
 
 
 class ChannelIndex(Generic[T]):
@@ -38,7 +17,7 @@ class ChannelIndex(Generic[T]):
 
     def __init__(self) -> None:
         self._under: dict[T, tuple[str, ...]] = {}
-        self._names: Groups[T] = Groups()
+        self._names: Groups[str, T] = Groups()
 
     def __len__(self) -> int:
         return len(self._under)

@@ -15,8 +15,9 @@ from functools import partial
 from typing import Any
 
 from gatewright.call import Call, Who
-from gatewright.events.channel_index import ChannelIndex, Groups
+from gatewright.events.channel_index import ChannelIndex
 from gatewright.events.subscription import Heard, Kept, May, Say, Subscription
+from gatewright.listeners import Groups
 from gatewright.mcp.server.shown_rights import at_least, shown_in
 from gatewright.mcp.wire.methods import EVENT
 from gatewright.transport.line import Line
@@ -61,9 +62,9 @@ class Subscriptions:
         self._random = random
         self._all: dict[str, Subscription] = {}
         self._index: ChannelIndex[Subscription] = ChannelIndex()
-        self._whose: Groups[Subscription] = Groups()
+        self._whose: Groups[Who | str, Subscription] = Groups()
         """By caller, and those of operators."""
-        self._held: Groups[Subscription] = Groups()
+        self._held: Groups[str | None, Subscription] = Groups()
         """By holder."""
         self._bytes = 0
         self._line = Line()
@@ -236,7 +237,8 @@ class Subscriptions:
     ) -> list[Subscription]:
         """Those of them that are of operators, of these callers, or held by a session: what is of one caller costs nothing for all
         the others who are about its channel."""
-        groups = [self._whose.of(key) for key in (_OPERATORS, *callers)]
+        keys: tuple[Who | str, ...] = _OPERATORS, *callers
+        groups = [self._whose.of(key) for key in keys]
         groups.append(self._held.of(session))
         return self._index.among(channel, dict.fromkeys(one for group in groups for one in group))
 
