@@ -223,6 +223,12 @@ class Catalogue(ProfileViews, UriOwners):
         tools = self.shelf(target.server).tools
         return next((one for one in tools if one.target == target), None)
 
+    def named(self, server: str) -> Collection[str] | None:
+        """What the tools of a server are called; None where it is not there, or could not say so."""
+        listing = self.listing(server)
+        known = listing is not EMPTY and "tools" not in listing.failures
+        return self.shelf(server).named if known else None
+
     def listing(self, server: str) -> Listing:
         """What a server said last; empty where it never said anything."""
         return self._listings.get(server, EMPTY)
