@@ -314,7 +314,7 @@ class Pinning:
         due = set(before)
         try:
             for server in tuple(self._shelves):
-                while (yield from self._shelf_again(server, due)):
+                while (yield from self._server_again(server, due)):
                     pass  # it lists something else since
         finally:
             # What nobody could judge, or is switched off: what is asked about is judged then.
@@ -324,7 +324,7 @@ class Pinning:
             if any(at not in now or now[at].why != why for at, why in before.items()):
                 self.version += 1
 
-    def _shelf_again(self, server: str, due: set[Target]) -> Generator[None, None, bool]:
+    def _server_again(self, server: str, due: set[Target]) -> Generator[None, None, bool]:
         """Judge what is due of a server, a few at a time; True where it lists something else before that is over."""
         tools = self._shelves.get(server, ())
         some = [tool for tool in tools if tool.target in due or not self._knows(tool)]
