@@ -51,15 +51,12 @@ class House:
             connection=self._connection,
             stands_behind=lambda *one: self.behind.append(one),
             used=lambda name: self.users.get(name, ""),
-            known=self._nothing,
-            ahead=self._nothing,
+            known=lambda: asyncio.sleep(0),
+            ahead=lambda _: asyncio.sleep(0),
             stored=self._store,
             clock=lambda: 1704110400.0,
         )
         self.register = Register(self.making)
-
-    async def _nothing(self, *_: Any) -> None:
-        """There is nothing to wait for."""
 
     def _make(self, profile: Profile) -> Any:
         self.profiles.append(profile)
