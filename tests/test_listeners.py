@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatewright.listeners import Signal
+from gatewright.listeners import Groups, Signal
 
 
 def test_listeners_hear_in_the_order_in_which_they_came_until_they_end() -> None:
@@ -42,3 +42,12 @@ def test_who_ends_or_begins_while_it_is_told_changes_the_next_turn_only() -> Non
     assert heard == [1]
     signal.send(2)
     assert heard == [1, 2, 2]
+
+
+def test_groups_are_those_who_have_something_in_common() -> None:
+    groups: Groups[str, int] = Groups()
+    groups.add("a", 1)
+    groups.add("a", 2)
+    groups.remove("b", 1)
+    groups.remove("a", 1)
+    assert (list(groups.of("a")), list(groups.of("b")), list(groups)) == ([2], [], ["a"])

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.standing import BLIND
 from gatewright.call import ANONYMOUS, Call, Caller
 from gatewright.events.methods import EventMethods
-from gatewright.events.subscriptions import Subscription
+from gatewright.events.subscription import Subscription
 from gatewright.prepared import Prepared
 from tests.gate_parts import a_call
 from tests.prepared_blind import blind, names_of

@@ -1,13 +1,15 @@
-"""`Signal`: in-process publish and subscribe; `send` calls all listeners synchronously, in the order in which they subscribed."""
+"""`Signal`: in-process publish and subscribe; `send` calls all listeners synchronously, in order. `Groups`: who listens, by what they share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
-__all__ = ["Signal"]
+__all__ = ["Groups", "Signal"]
 
 T = TypeVar("T")
+H = TypeVar("H", bound=Hashable)
+K = TypeVar("K", bound=Hashable)
 
 
 class Signal(Generic[T]):
@@ -35,3 +37,30 @@ class Signal(Generic[T]):
         """Tell all that listen now."""
         for take in tuple(self.listeners.values()):
             take(value)
+
+
+class Groups(Generic[K, H]):
+    """Things by what they have in common, each group in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._groups: dict[K, dict[H, None]] = {}
+
+    def add(self, key: K, one: H) -> None:
+        """It is of this group from now on."""
+        self._groups.setdefault(key, {})[one] = None
+
+    def remove(self, key: K, one: H) -> None:
+        """It is no more; nothing where it was not."""
+        group = self._groups.get(key)
+        if group is not None:
+            group.pop(one, None)
+            if not group:
+                del self._groups[key]
+
+    def of(self, key: K) -> dict[H, None]:
+        """All of a group; not to be changed, nor kept."""
+        return self._groups.get(key, {})
+
+    def __iter__(self) -> Iterator[K]:
+        """What there are groups of, in the order in which these began."""
+        return iter(self._groups)

@@ -28,8 +28,13 @@ class Catalogue:
         self._targets = dict(targets or {})
         self._absent = absent
 
+    def making(self, profile: str) -> None:
+        """Everything is known."""
+
     def tool(self, profile: str, name: str) -> Tool | None:
         return self._tools.get(name)
+
+    seen_tool = tool
 
     def prompt(self, profile: str, name: str, caller: Caller) -> Target | None:
         return self._targets.get(name)

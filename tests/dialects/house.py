@@ -118,6 +118,8 @@ class Upstream:
         self.forgotten: list[str] = []
         self.tools: dict[str, Tool] = {}
         self._count = itertools.count()
+        self.waits: list[Callable[[], Awaitable[None]]] = []
+        """What the next calls wait for, the last first."""
 
     async def settled(self) -> bool:
         return True
@@ -147,6 +149,9 @@ class Upstream:
         """Let a server say something on its own account."""
         for _, _, take in list(self.watching.values()):
             take("srv", method, params or {})
+
+    def making(self, profile: str) -> Awaitable[None] | None:
+        return self.waits.pop()() if self.waits else None
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         return self.headers.get(name, {})

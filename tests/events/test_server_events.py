@@ -13,7 +13,7 @@ from gatewright.call import Mgp
 from gatewright.events import server_events
 from gatewright.events.event_rate import BURST, RATE
 from gatewright.events.server_events import CALLER_MOST, EVENT_MOST, ServerEvents
-from gatewright.events.subscriptions import Subscription
+from gatewright.events.subscription import Subscription
 from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.supervisor import Supervisor

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+import msgspec
 import pytest
 
+from gatewright.events import channel_index, channels, subscriptions
 from gatewright.events.server_events import AGAIN_S
 from gatewright.transport import slices
-from tests.costs import DOUBLED, grows
+from tests.costs import DOUBLED, grows, lines_run
 from tests.events.test_server_events import _Catalogue, _Link, _Server, _Servers, _turns, _Wanting
 from tests.events.test_subscriptions import CALL
+
+_MODULES = (subscriptions, channels, channel_index)
 
 
 def _crowd(number: int) -> _Wanting:
@@ -21,6 +25,11 @@ def _crowd(number: int) -> _Wanting:
         made = wanting.house.begin(CALL, "model.x")
         wanting.house.all.accept(made, ("model.x",))
     return wanting
+
+
+async def _told(wanting: _Wanting) -> None:
+    while not wanting.house.all._line.idle:
+        await asyncio.sleep(0)
 
 
 async def _asked_anew(wanting: _Wanting) -> None:
@@ -102,4 +111,92 @@ async def test_what_fails_as_a_server_is_asked_anew_is_tried_again_and_keeps_no_
     await _turns()
     channels = [params["channels"] for _, params in wanting.link.asked[before:]]
     assert channels == [["model.y"], ["model.x"]]
+    await wanting.events.close()
+
+
+async def _answered_late(number: int) -> _Wanting:
+    """A server that answers when all who want the same have been answered."""
+    wanting = _crowd(number)
+    wanting.link.hangs = asyncio.get_running_loop().create_future()
+    for one in wanting.house.all:
+        wanting.events._ask_each(one, wanting.events._connections())
+        wanting.house.all.accept(one, ())
+        one.pending = frozenset(one.asked)
+    await asyncio.sleep(0)
+    return wanting
+
+
+async def _accepted(wanting: _Wanting) -> None:
+    assert wanting.link.hangs is not None
+    wanting.link.hangs.set_result(None)
+    while wanting.events._tasks:
+        await asyncio.sleep(0)
+
+
+async def test_a_server_that_answers_late_costs_four_times_as_much_for_four_times_as_many() -> None:
+    counts = []
+    for number in (64, 256):
+        wanting, count = await _answered_late(number), 0
+        every = wanting.house.all
+        once = every.accept
+
+        def accepted(one: Any, channels: Any, every: Any = every, once: Any = once) -> None:
+            nonlocal count
+            count += lines_run(_MODULES, lambda: (once(one, channels), every.hears("tool.started")))
+
+        every.accept = accepted  # type: ignore[method-assign]
+        await _accepted(wanting)
+        assert all(one.channels == ("model.x",) and not one.pending for one in every)
+        counts.append(count)
+    assert counts[1] <= counts[0] * 4
+
+
+async def test_whoever_is_accepted_late_leaves_others_their_turns_and_misses_no_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    wanting, turns = await _answered_late(100), 0
+    accepting = asyncio.ensure_future(_accepted(wanting))
+    while not accepting.done():
+        await asyncio.sleep(0)
+        turns += 1
+        if turns == 50:
+            wanting.say()
+    assert turns >= 100
+    await _told(wanting)
+    assert len(wanting.heard) == 100
+
+
+async def test_one_large_event_for_many_is_encoded_once_and_told_in_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanting = _crowd(100)
+    await _asked_anew(wanting)
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    monkeypatch.setattr(
+        wanting.house.listeners["s1"], "take", lambda *said: raw.append(said[2]["data"])
+    )
+    raw: list[Any] = []
+    wanting.say(subscription_id="u2", data={"text": "x" * 60_000})
+    assert len(raw) == 1
+    await _told(wanting)
+    assert len(raw) == 100
+    assert all(one is raw[0] for one in raw)
+    assert isinstance(raw[0], msgspec.Raw)
+
+
+async def test_what_a_server_says_while_much_of_it_is_still_being_told_is_left_out_and_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanting = _crowd(40)
+    await _asked_anew(wanting)
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    monkeypatch.setattr(wanting.house.all._line, "_most", 1)
+    for _ in range(3):
+        wanting.say(subscription_id="u2")
+    await _told(wanting)
+    wanting.say(subscription_id="u2")
+    await _told(wanting)
+    assert [one.get("dropped") for one in wanting.heard] == [None] * 40 + [2] * 40
+    assert wanting.events.dropped["s"] == 2
     await wanting.events.close()

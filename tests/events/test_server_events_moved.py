@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Call, UserContext
-from gatewright.events.subscriptions import Subscription
+from gatewright.events.subscription import Subscription
 from tests.events.test_server_events import _Wanting
 from tests.events.test_subscriptions import ANN, CALL, _Listener
 

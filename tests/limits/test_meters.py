@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
 import gatewright.limits.meters
 from gatewright.call import Refusal
+from gatewright.limits import usage
 from gatewright.limits.meters import Meter, Rule
 from gatewright.limits.usage import DAY, HOUR, MINUTE, SECOND, Window, Windows
+from tests.costs import lines_run
 
 
 class Clock:
@@ -257,6 +260,43 @@ def test_more_callers_than_can_be_remembered_cost_those_their_place_who_called_l
         busy += passed(meter, 1, "busy") if n % 10 == 0 else 0
     assert subjects(meter)[0] <= 2000
     assert busy == 100
+
+
+def test_a_new_subject_costs_the_same_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where there is room for no more of them, and none of all pairs is looked up anew."""
+
+    def most(kept: int, known: int) -> int:
+        monkeypatch.setattr(gatewright.limits.meters, "KEPT", kept)
+        clock = Clock()
+        meter = Meter([Rule("caller", rates((100, HOUR)))], clock)
+        for n in range(known):
+            clock.now += 1000
+            meter.take("http", f"caller {n}", None)
+        asked = [partial(meter.take, "http", f"new {n}", None) for n in range(60)]
+        return max(lines_run((gatewright.limits.meters, usage), one) for one in asked)
+
+    modules = (100_000, 500), (100_000, 5000), (1000, 990), (5000, 4990)
+    few, many, full, fuller = (most(*one) for one in modules)
+    assert many <= few * 1.2
+    assert fuller <= full * 1.2
+
+
+def test_a_pair_that_was_forgotten_is_counted_anew_and_not_with_what_was_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gatewright.limits.meters, "KEPT", 50)
+    clock = Clock()
+    meter = Meter([Rule("caller", rates((3, HOUR)))], clock)
+    assert passed(meter, 1, "ann") == 1
+    for n in range(500):
+        clock.now += 1000
+        passed(meter, 2, f"caller {n}")
+    assert "ann" not in meter._known["caller", ""]
+    assert passed(meter, 9, "ann") == 3
+    assert meter._known["caller", ""]["ann"].held == 3
+    assert subjects(meter)[0] <= 50
 
 
 def test_groups_are_forgotten_too_where_only_all_together_are_counted(

@@ -10,6 +10,7 @@ from gatewright.call import Caller, Refusal, UserContext
 from gatewright.mcp.wire.methods import EVENT
 from gatewright.servers.notifications import AUDIT, UPDATED, Listener, ServerNotifications
 from gatewright.servers.task_owners import place_of
+from gatewright.transport.slices import whole
 
 ANN, BOB = Caller("ann"), Caller("bob")
 Heard = list[tuple[str, str, dict[str, Any]]]
@@ -201,7 +202,7 @@ def test_who_was_given_other_rights_is_known_by_both_until_that_was_told() -> No
     hub = ServerNotifications(may_see)
     heard, _ = listening(hub, ANN, "", still=lambda: now[0])
     now[0] = narrow
-    assert hub.renewed() == [(ANN, narrow, "")]
-    assert hub.renewed() == [(narrow, narrow, "")]
+    assert whole(hub.renewed()) == [(ANN, narrow, "")]
+    assert whole(hub.renewed()) == [(narrow, narrow, "")]
     hub.tell_audience(narrow, "", ["notifications/x"])
     assert len(heard) == 1

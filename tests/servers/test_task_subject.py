@@ -85,7 +85,8 @@ def judged(house: House, policy: Policy, call: Call) -> Call | Refusal:
         servers.fleet, dispatch(servers), access.may_reach, may_use=access.may_see
     )
     found = Resolve(subjects, access.may_see)(call, Mute())
-    if isinstance(found, Refusal):
+    if not isinstance(found, Call):
+        assert isinstance(found, Refusal)
         return found
     verdict = access(found, Mute())
     assert isinstance(verdict, Call | Refusal)

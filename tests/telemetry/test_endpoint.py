@@ -13,6 +13,8 @@ from prometheus_client import generate_latest
 from gatewright.audit.sinks import State
 from gatewright.telemetry import endpoint
 from gatewright.telemetry.endpoint import Collected, Health
+from gatewright.transport import slices
+from gatewright.transport.slices import in_slices
 from tests.dialects.house import ANN, House, text
 from tests.dialects.steps import CALL
 
@@ -205,3 +207,20 @@ def test_each_tool_is_told_by_how_its_calls_ended() -> None:
         ("mcp_tool_invocations_total", "failure", None): 1,
         ("mcp_tool_invocations_total", "success", None): 2,
     }
+
+
+async def test_what_a_caller_may_know_of_thousands_of_tools_is_asked_in_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    sight = SimpleNamespace(tool=lambda *_: False, server=lambda *_: True)
+    known: Any = SimpleNamespace(sight=sight, tool=lambda *_: None)
+    tools = {(f"t{at}", "success"): [1.0, 1] for at in range(300)}
+    health = Health(lambda: {**NUMBERS, "tools": tools}, lambda: known)
+    told = asyncio.ensure_future(in_slices(health._told(health._numbers(), ANN)))
+    turns = 0
+    while not told.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert told.result()["tools"] == {("_other", "success"): [300.0, 300]}
+    assert turns >= 300

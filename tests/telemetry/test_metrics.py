@@ -12,11 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Failure, Outcome, Refusal
+from gatewright.call import Answer, Failure, Outcome, Refusal, Target
 from gatewright.kernel import Hooks, Kernel
 from gatewright.telemetry import metrics
-from gatewright.telemetry.metrics import BOUNDS, TOOL_BOUNDS, CallCounts
+from gatewright.telemetry.metrics import (
+    BOUNDS,
+    NAMES_MOST,
+    SERVER_NAMES_MOST,
+    TOOL_BOUNDS,
+    CallCounts,
+)
 from tests.audit.parts import a_tool
+from tests.costs import lines_run
 from tests.kernel_parts import ANSWER, Book, Line, Owner, a_call
 
 
@@ -116,7 +123,7 @@ def test_what_is_not_counted_yet_has_a_bound() -> None:
     counted, call = CallCounts(), replace(a_call(), tool=a_tool())
     for _ in range(5_000):
         counted.ended(call, ANSWER, 0.1)
-    assert sum(map(len, counted._answered.values())) < 512
+    assert len(counted._answered) < 512
     assert counted.calls == {("tool", "success"): 5_000}
 
 
@@ -145,18 +152,18 @@ def test_whoever_reads_in_another_thread_takes_no_end_away() -> None:
     assert counted.spent_s == pytest.approx(2_000)
 
 
-class _Busy(list[float]):
+class _Busy(list[Any]):
     """Gets one more whenever somebody looks at it."""
 
     def __getitem__(self, at: Any) -> Any:
         found = super().__getitem__(at)
-        self.append(0.1)
+        self.append((a_tool(), 0.1))
         return found
 
 
 def test_what_ends_while_another_thread_counts_is_counted_next() -> None:
     counted, tool = CallCounts(), a_tool()
-    counted._answered[tool.exposed] = _Busy()
+    counted._answered = _Busy()
     counted.ended(replace(a_call(), tool=tool), ANSWER, 0.1)
     assert [counted.calls["tool", "success"] for _ in range(3)] == [1, 2, 3]
 
@@ -173,4 +180,48 @@ def test_ends_are_counted_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatc
     for outcome in (ANSWER, Failure("upstream_error")):
         counted.ended(call, outcome, 0.1)
     assert sum(counted.durations) == 2
-    assert alone == [True, True]
+    assert alone == [True] * 4
+
+
+def test_tools_beyond_some_thousand_are_counted_together_and_one_server_has_its_share_of_names() -> (
+    None
+):
+    counted = CallCounts()
+    for outcome in (ANSWER, Failure("upstream_error")):
+        for at in range(SERVER_NAMES_MOST + 100):
+            tool = replace(a_tool(), exposed=f"loud__t{at}", target=Target("loud", f"t{at}"))
+            counted.ended(replace(a_call(), tool=tool), outcome, 0.1)
+    tool = replace(a_tool(), exposed="quiet__t", target=Target("quiet", "t"))
+    counted.ended(replace(a_call(), tool=tool), ANSWER, 0.1)
+    counted.warn(
+        replace(
+            a_call(), tool=replace(a_tool(), exposed="loud__new", target=Target("loud", "new"))
+        ),
+        "high_memory",
+    )
+    tools = counted.tools
+    assert counted.warnings == {("_other", "high_memory"): 1}
+    assert len(tools) == 2 * (SERVER_NAMES_MOST + 1) + 1
+    assert sum(tools["_other", "success"][1:]) == 100
+    assert sum(tools["quiet__t", "success"][1:]) == 1
+    assert sum(counted.durations) == 2 * (SERVER_NAMES_MOST + 100) + 1
+
+
+def test_the_names_of_all_servers_together_have_a_bound() -> None:
+    counted = CallCounts()
+    for at in range(NAMES_MOST + 500):
+        tool = replace(a_tool(), exposed=f"s{at}__t", target=Target(f"s{at}", "t"))
+        counted.answered(replace(a_call(), tool=tool))(0.1)
+    assert len(counted.tools) == NAMES_MOST + 1
+    assert len(counted._names) == len(counted._of_server) == NAMES_MOST
+
+
+def test_what_all_calls_took_together_is_read_without_a_look_at_each_tool() -> None:
+    def lines(number: int) -> int:
+        counted = CallCounts()
+        for at in range(number):
+            tool = replace(a_tool(), exposed=f"t{at}", target=Target("s", f"t{at}"))
+            counted.ended(replace(a_call(), tool=tool), Failure("upstream_error"), 0.1)
+        return lines_run(metrics, lambda: (counted.durations, counted.spent_s, counted.calls))
+
+    assert lines(10) == lines(1000)

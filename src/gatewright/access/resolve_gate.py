@@ -11,7 +11,7 @@ has a prospect; only the catalogue knows why a name is missing that may yet appe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Protocol
@@ -32,6 +32,12 @@ _LOOKED_AT = 5000
 
 class Catalogue(Protocol):
     """What can be called, by the names of one profile. Look-ups in memory, never I/O."""
+
+    def making(self, profile: str) -> Awaitable[None] | None:
+        """What to wait for before any name is looked up; None where all of them are known."""
+
+    def seen_tool(self, profile: str, name: str) -> Tool | None:
+        """The same as `tool` where all of them are known, else None."""
 
     def tool(self, profile: str, name: str) -> Tool | None:
         """The tool of that name."""
@@ -73,12 +79,22 @@ class Resolve:
         self._may_see = may_see
         self._may_use = may_use or may_see
 
-    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
+        making = self._catalogue.making(call.profile)
+        if making is not None:
+            return self._later(making, call, made=True)
         return self._resolved(call, made=True)
 
     async def rehearse(self, call: Call) -> Call | Refusal:
         """What would be said; no server is started for that."""
+        making = self._catalogue.making(call.profile)
+        if making is not None:
+            return await self._later(making, call, made=False)
         return self._resolved(call, made=False)
+
+    async def _later(self, making: Awaitable[None], call: Call, *, made: bool) -> Call | Refusal:
+        await making
+        return self._resolved(call, made=made)
 
     def _resolved(self, call: Call, *, made: bool) -> Call | Refusal:
         if call.kind == "tool":
@@ -94,7 +110,7 @@ class Resolve:
         """The name means this tool as long as the catalogue has it under this name."""
         if call.kind != "tool" or call.tool is None:
             return None
-        return Standing(((partial(self._catalogue.tool, call.profile, call.name), call.tool),))
+        return Standing(((partial(self._catalogue.seen_tool, call.profile, call.name), call.tool),))
 
     def _other(self, call: Call, *, made: bool) -> Call | Refusal:
         if call.kind == "prompt":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from gatewright.call import Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
@@ -51,6 +51,10 @@ class CatalogueResolver:
         self._catalogue = fleet.catalogue
         self.tool: Callable[[str, str], Tool | None] = fleet.catalogue.tool
         """A tool by any of its names in a profile."""
+        self.seen_tool: Callable[[str, str], Tool | None] = fleet.catalogue.seen_tool
+        """The same, where nothing has to be made for it."""
+        self.making: Callable[[str], Awaitable[None] | None] = fleet.catalogue.making
+        """What to wait for before any name of a profile is looked up."""
         self._prefixes = {
             spec.id: spec.prefix + "__" for spec in fleet.specs.values() if spec.prefix is not None
         }

@@ -46,6 +46,17 @@ __all__ = ["Approvals"]
 
 FINAL_KEPT_S = 30 * 86_400.0
 _TIDIED_S = 3600.0
+_TIDIED_EACH = 100
+"""So many of each kind of what is over are forgotten at a time."""
+_OVER = (
+    *(f"state = '{one}'" for one in ("denied", "used", "expired")),
+    "state = 'approved' AND kind = 'server'",
+)
+"""What is over, each found by the index; other approvals are until they are used or expire."""
+_FORGOTTEN = (
+    "DELETE FROM approval_votes WHERE approval IN ({})",
+    "DELETE FROM approvals WHERE id IN ({})",
+)
 WAITING_EACH = 100
 """How many requests of one caller may wait; beyond that it has to wait itself."""
 
@@ -307,20 +318,26 @@ class Approvals:
         ]
 
     def recorded(self, numbers: Iterable[int]) -> None:
-        """The audit trail has these steps; what has been over for a month is forgotten, once an hour."""
+        """The audit trail has these steps; what has been over for a month is forgotten, once an hour, a few at a time: the rest of
+        them with the next steps."""
         self._changes.recorded_each(numbers)
         if self._clock() < self._tidied + _TIDIED_S:
             return
-        self._tidied = self._clock()
         with self._rows.tidying():
-            old = "state <> 'pending' AND (state <> 'approved' OR kind = 'server') AND expires < ?"
-            self._rows.execute(
-                f"DELETE FROM approvals WHERE {old}",  # noqa: S608 - a constant
-                (self._clock() - FINAL_KEPT_S,),
-            )
-            self._rows.execute(
-                "DELETE FROM approval_votes WHERE approval NOT IN (SELECT id FROM approvals)"
-            )
+            each = [self._older(one) for one in _OVER]
+            for sql in _FORGOTTEN:
+                for gone in filter(None, each):
+                    marks = ", ".join("?" * len(gone))
+                    self._rows.execute(sql.format(marks), tuple(gone))
+        if all(len(gone) < _TIDIED_EACH for gone in each):
+            self._tidied = self._clock()
+
+    def _older(self, old: str) -> list[str]:
+        rows = self._rows.execute(
+            f"SELECT id FROM approvals WHERE {old} AND expires < ? LIMIT ?",  # noqa: S608 - constants
+            (self._clock() - FINAL_KEPT_S, _TIDIED_EACH),
+        )
+        return [id for (id,) in rows.fetchall()]
 
     def close(self) -> None:
         """Nothing is followed any more."""

@@ -20,6 +20,9 @@ from gatewright.servers.notifications import ServerNotifications
 
 __all__ = ["witness"]
 
+_KINDS = ("agent", "owner")
+"""Whom access is given to."""
+
 log = logging.getLogger("gatewright.audit")
 
 
@@ -58,4 +61,6 @@ def _tell(hub: ServerNotifications, record: Mapping[str, Any]) -> None:
         # Kind and id: the owner's host and an operator may both be called `local`.
         return (actor["type"], actor["id"]) == (caller.kind, caller.id) or about in (caller.id, "*")
 
-    hub.tell_audit(event, may_hear)
+    everybody = about == "*"
+    callers = {(actor["type"], actor["id"])} | {(kind, str(about)) for kind in _KINDS if about}
+    hub.tell_audit(event, may_hear, None if everybody else callers, session)

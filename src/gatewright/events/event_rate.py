@@ -56,15 +56,16 @@ class EventRate:
             if one not in self._own:
                 self._own[one] = _Bucket(now, 1)
 
-    def takes(self, now: float, ident: Ident) -> bool:
-        """Whether it may say something of a subscription now; counts it where it may not."""
+    def takes(self, now: float, ident: Ident, *, room: bool = True) -> bool:
+        """Whether it may say something of a subscription now; counts it where it may not. There is no `room` where what it has said is
+        still being told."""
         own = self._own.get(ident)
         half = RATE / 2
-        if own is not None:
+        if room and own is not None:
             rate = half / len(self._own)
             if own.takes(now, rate, max(1.0, rate)):
                 return True
-        if self._common.takes(now, half, BURST - half):
+        if room and self._common.takes(now, half, BURST - half):
             return True
         if own is not None or ident in self.dropped or self._counts(ident):
             self.dropped[ident] += 1

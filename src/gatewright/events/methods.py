@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import Any
 
 import msgspec
@@ -26,7 +26,8 @@ from gatewright.events.channels import (
     severity_of,
 )
 from gatewright.events.server_events import ServerEvents
-from gatewright.events.subscriptions import Said, Subscriptions
+from gatewright.events.subscription import Said, Subscription
+from gatewright.events.subscriptions import Subscriptions
 from gatewright.kernel import Further
 from gatewright.mcp.protocol.mcp_server import LOG_LEVELS
 from gatewright.mcp.wire import jsonrpc
@@ -219,8 +220,7 @@ class EventMethods:
 
     def _follow(self) -> None:
         """Somebody hears of something else from now on. Hear of what is recorded for as long as anybody wants to."""
-        self.tells_starts = bool(self.every.about(STARTED))
-        wanted = any(one.channels for one in self.every)
+        self.tells_starts, wanted = self.every.hears(STARTED), self.every.hearing
         if wanted and self._unheard is None:
             self._unheard = self._audit.heard.listen(self._recorded)
         elif not wanted and self._unheard is not None:
@@ -260,9 +260,16 @@ class EventMethods:
                 )
             return each[whole]
 
-        severity = severity_of(happened.severity)
-        for one in tuple(self.every.about(channel)):
-            self.every.tell(one, severity, may, say)
+        some = self._concerned(happened)
+        self.every.tell_all(some, severity_of(happened.severity), may, say)
+
+    def _concerned(self, happened: Happened) -> Collection[Subscription]:
+        """Who may hear of it at most (`Happened.is_for`)."""
+        about = happened.about
+        if CHANNELS[happened.channel].hears == "server" or about == "*":
+            return self.every.about(happened.channel)
+        named = () if about is None else (("agent", about), ("owner", about))
+        return self.every.of_some(happened.channel, (happened.actor, *named), happened.session)
 
     async def close(self) -> None:
         """Nobody hears anything more."""

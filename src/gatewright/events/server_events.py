@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gatewright.call import Caller
-from gatewright.events.channels import LONGEST_NAME, is_channel, matches, severity_of
+from gatewright.events.channels import LONGEST_NAME, is_channel, severity_of
 from gatewright.events.event_rate import RATE, EventRate
-from gatewright.events.subscriptions import Said, Subscription, Subscriptions
+from gatewright.events.subscription import Said, Subscription
+from gatewright.events.subscriptions import Subscriptions
 from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.resource_subscriptions import SEVERAL
@@ -190,8 +191,7 @@ class ServerEvents:
         except (ServerFailed, ValueError) as problem:
             log.info("server %s: no events of %s: %s", key.server, ", ".join(key.channels), problem)
         finally:
-            held.done.set_result(honoured)
-            self._accept_late(held, honoured)
+            await self._answered(held, honoured)
             self._waiting[key.server] -= 1
             if self._waiting[key.server] <= 0:
                 del self._waiting[key.server], self._early[key.server]
@@ -203,13 +203,13 @@ class ServerEvents:
             if params.get("subscription_id") == held.ident:
                 self._tell(held, params)
 
-    def _accept_late(self, held: _Held, honoured: tuple[str, ...]) -> None:
-        """Let those hear it who were answered before the server had answered."""
-        for one in tuple(held.users):
-            now = one.pending.intersection(honoured)
-            if now:
-                one.pending -= now
-                self._every.accept(one, (*one.channels, *sorted(now.difference(one.channels))))
+    async def _answered(self, held: _Held, honoured: tuple[str, ...]) -> None:
+        """Let those hear it who were answered before the server had answered; then whoever waits for it."""
+        try:
+            while late := [one for one in held.users if one.pending.intersection(honoured)]:
+                await in_slices(self._every.accept_late(late, honoured))
+        finally:
+            held.done.set_result(honoured)
 
     def _held_as(self, key: _Key) -> _Held | None:
         return self._held.get(key.server, {}).get(key)
@@ -335,7 +335,7 @@ class ServerEvents:
 
     def _takes(self, server: str, ident: str | int) -> bool:
         """Whether a server may say something now."""
-        if self._rate(server).takes(self._clock(), ident):
+        if self._rate(server).takes(self._clock(), ident, room=self._every.room(server)):
             return True
         self.dropped[server] += 1
         self._warn(server, f"sends more than {RATE} events a second: nobody hears what is more")
@@ -375,9 +375,8 @@ class ServerEvents:
             return catalogue.knows(profile) and server in catalogue.servers(profile, caller)
 
         said = Said(told)
-        for one in tuple(held.users):
-            if any(matches(pattern, channel) for pattern in one.channels):
-                self._every.tell(one, severity, may, lambda _: said)
+        some = [one for one in self._every.about(channel) if one in held.users]
+        self._every.tell_all(some, severity, may, lambda _: said, server, said.size)
 
 
 def _has_room(there: Mapping[_Key, _Held], caller: Caller) -> bool:

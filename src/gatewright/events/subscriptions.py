@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-import msgspec
-
-from gatewright.call import Call, Caller
-from gatewright.events.channels import matches
-from gatewright.mcp.server.server_context import Presented
+from gatewright.call import Call, Who
+from gatewright.events.channel_index import ChannelIndex
+from gatewright.events.subscription import Heard, Kept, May, Say, Subscription
+from gatewright.listeners import Groups
 from gatewright.mcp.server.shown_rights import at_least, shown_in
-from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import EVENT
+from gatewright.transport.line import Line
+from gatewright.transport.slices import begun
 
 __all__ = [
     "CALLER_MOST",
@@ -31,9 +30,6 @@ __all__ = [
     "KEPT",
     "KEPT_BYTES",
     "LINGERS_S",
-    "Heard",
-    "Said",
-    "Subscription",
     "Subscriptions",
 ]
 
@@ -53,91 +49,9 @@ HOLDER_MOST, CALLER_MOST, EVERY_MOST = 16, 64, 4096
 NAMELESS_MOST = EVERY_MOST // 2
 """Those of all callers without a name, each connection of whom counts for itself."""
 
-_CHANNELS_KNOWN = 1024
-_EACH = 128  # bytes of one that is kept, besides its text
-
-May = Callable[[Caller, str, str | None], bool]
-"""Whether a caller in a profile and a session may hear of an event."""
-
-
-class Said:
-    """The params of an event besides number and subscription. Their text is made once, however many hear of it."""
-
-    __slots__ = ("_raw", "params")
-
-    def __init__(self, params: Mapping[str, Any]) -> None:
-        self.params = params
-        self._raw: bytes | None = None
-
-    @property
-    def raw(self) -> bytes:
-        """The same as JSON."""
-        if self._raw is None:
-            self._raw = jsonrpc.encode(self.params)
-        return self._raw
-
-
-Say = Callable[[Caller], Said]
-"""What a caller is told of an event."""
-
-
-class Heard(Protocol):
-    """Somebody who hears (`servers.notifications.Listener`)."""
-
-    @property
-    def take(self) -> Callable[[str, str, dict[str, Any]], None]:
-        """Takes a notification."""
-
-    def now(self) -> Caller | None:
-        """Who it is now; None where it is nobody any more."""
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    """One event, as text: decoded it can take twenty times as much."""
-
-    sequence: int
-    raw: bytes
-    may: May
-
-    @property
-    def size(self) -> int:
-        return len(self.raw) + _EACH
-
-
-class Subscription(msgspec.Struct, eq=False):
-    """One. `channels` are the names and patterns that were accepted; `least` is the least severity, by `severity_of`."""
-
-    id: str
-    caller: Caller
-    door: str
-    profile: str
-    session: str | None
-    holder: str
-    listen: bool
-    shown: Presented
-    """Who made it, or took it up last, and with what."""
-    asked: tuple[str, ...]
-    severity: str | None
-    least: int
-    channels: tuple[str, ...] = ()
-    pending: frozenset[str] = frozenset()
-    """What was asked for of servers that have not answered yet."""
-    sequence: int = 0
-    """The number of its last event."""
-    sent: int = 0
-    """The last one that somebody was told."""
-    ready: bool = False
-    """Whether its caller knows its id: until then events are kept."""
-    since: int = 0
-    """After which number its caller wants to be told what was kept."""
-    lingers: asyncio.TimerHandle | None = None
-    """Where nobody hears it any more: what ends it."""
-    kept: deque[_Kept] = msgspec.field(default_factory=deque)
-    bytes: int = 0
-
-    def wants(self, severity: int | None) -> bool:
-        """Whether it is about events so severe. Where nobody said how severe that is, its server has judged it."""
-        return severity is None or severity >= self.least
+_FRAME = 512
+"""What it weighs to tell one subscription of an event, besides its text."""
+_OPERATORS = "operators"
 
 
 class Subscriptions:
@@ -147,8 +61,13 @@ class Subscriptions:
         self._find = find
         self._random = random
         self._all: dict[str, Subscription] = {}
-        self._matching: dict[str, list[Subscription]] = {}
+        self._index: ChannelIndex[Subscription] = ChannelIndex()
+        self._whose: Groups[Who | str, Subscription] = Groups()
+        """By caller, and those of operators."""
+        self._held: Groups[str | None, Subscription] = Groups()
+        """By holder."""
         self._bytes = 0
+        self._line = Line()
         self.changed: Callable[[], object] = lambda: None
         """Called whenever one begins or ends."""
         self.ended: Callable[[Subscription], object] = lambda _: None
@@ -178,8 +97,9 @@ class Subscriptions:
 
     def crowded(self, call: Call) -> str:
         """Why no more can be made for a call; empty where one can."""
-        mine = [one for one in self._all.values() if one.caller.who == call.caller.who]
-        if sum(one.holder == call.holder for one in mine) >= HOLDER_MOST:
+        who = call.caller.who
+        mine = self._whose.of(who)
+        if sum(one.caller.who == who for one in self._held.of(call.holder)) >= HOLDER_MOST:
             return f"at most {HOLDER_MOST} subscriptions can be open on one connection"
         if (
             call.caller.kind == "anonymous"
@@ -187,11 +107,11 @@ class Subscriptions:
             return "" if len(mine) < NAMELESS_MOST else "too many subscriptions are open"
         if len(mine) >= CALLER_MOST:
             self._drop_lingering(mine)
-        if len([one for one in mine if one.id in self._all]) >= CALLER_MOST:
+        if len(self._whose.of(who)) >= CALLER_MOST:
             return f"at most {CALLER_MOST} subscriptions of one caller can be open"
         return "" if len(self._all) < EVERY_MOST else "too many subscriptions are open"
 
-    def _drop_lingering(self, mine: list[Subscription]) -> None:
+    def _drop_lingering(self, mine: Iterable[Subscription]) -> None:
         oldest = next((one for one in mine if one.lingers is not None), None)
         if oldest is not None:
             self.end(oldest)
@@ -217,13 +137,28 @@ class Subscriptions:
             least,
         )
         self._all[made.id] = made
-        self._turned()
+        for key in _keys(made):
+            self._whose.add(key, made)
+        self._held.add(made.holder, made)
+        self.changed()
         return made
 
     def accept(self, one: Subscription, channels: tuple[str, ...]) -> None:
         """Let it hear these channels from now on."""
         one.channels = channels
-        self._turned()
+        if one in self:  # who waited for servers may have ended meanwhile
+            self._index.put(one, channels)
+            self.changed()
+
+    def accept_late(
+        self, late: Iterable[Subscription], honoured: Collection[str]
+    ) -> Generator[None, None, None]:
+        """Let those hear of these channels as well who wait for them; step by step."""
+        for one in late:
+            now = one.pending.intersection(honoured)
+            one.pending -= now
+            self.accept(one, (*one.channels, *sorted(now.difference(one.channels))))
+            yield
 
     def of(self, call: Call, ident: Any) -> Subscription | None:
         """The subscription of this id, where whoever makes the call hears it."""
@@ -253,43 +188,83 @@ class Subscriptions:
             one.lingers.cancel()
         self._bytes -= one.bytes
         one.kept.clear()
-        self._turned()
+        for key in _keys(one):
+            self._whose.remove(key, one)
+        self._held.remove(one.holder, one)
+        self._index.put(one, ())
+        self.changed()
         self.ended(one)
 
     def left(self, holder: str | None) -> None:
         """What a holder heard, it hears no more."""
-        for one in self:
-            if one.holder != holder or one.lingers is not None:
-                continue
+        gone = [one for one in self._held.of(holder) if one.lingers is None]
+        if gone:
+            begun(self._left(holder, gone))
+
+    def _left(self, holder: str | None, gone: list[Subscription]) -> Generator[None, None, None]:
+        loop = asyncio.get_running_loop()
+        for one in gone:
+            if one not in self or one.holder != holder or one.lingers is not None:
+                continue  # it was ended, or taken up, in another slice
             if one.caller.kind == "anonymous":
                 self.end(one)
             else:
-                loop = asyncio.get_running_loop()
                 one.lingers = loop.call_later(LINGERS_S, partial(self.end, one))
+            yield
 
     def close(self) -> None:
         """None goes on."""
         for one in self:
             self.end(one)
 
-    def _turned(self) -> None:
-        self._matching.clear()
-        self.changed()
-
     # -- events --------------------------------------------------------------------------------------
+
+    @property
+    def hearing(self) -> bool:
+        """Whether any is about anything."""
+        return len(self._index) > 0
+
+    def hears(self, channel: str) -> bool:
+        """Whether any is about a channel."""
+        return self._index.any(channel)
 
     def about(self, channel: str) -> list[Subscription]:
         """Those that are about a channel."""
-        found = self._matching.get(channel)
-        if found is None:
-            if len(self._matching) >= _CHANNELS_KNOWN:  # servers name theirs as they like
-                self._matching.clear()
-            found = self._matching[channel] = [
-                one
-                for one in self._all.values()
-                if any(matches(pattern, channel) for pattern in one.channels)
-            ]
-        return found
+        return self._index.about(channel)
+
+    def of_some(
+        self, channel: str, callers: Collection[Who], session: str | None
+    ) -> list[Subscription]:
+        """Those of them that are of operators, of these callers, or held by a session: what is of one caller costs nothing for all
+        the others who are about its channel."""
+        keys: tuple[Who | str, ...] = _OPERATORS, *callers
+        groups = [self._whose.of(key) for key in keys]
+        groups.append(self._held.of(session))
+        return self._index.among(channel, dict.fromkeys(one for group in groups for one in group))
+
+    def room(self, server: str) -> bool:
+        """Whether a server may say more: what it said is still being told else."""
+        return self._line.room(server)
+
+    def tell_all(
+        self,
+        some: Collection[Subscription],
+        severity: int | None,
+        may: May,
+        say: Say,
+        server: str = "",
+        size: int = 0,
+    ) -> None:
+        """Tell all of these in slices, behind whatever was told before. `size` is how long it is, about which a `server` is asked."""
+        weight = len(some) * (size + _FRAME)
+        self._line.put(self._each(some, severity, may, say), len(some), server, weight)
+
+    def _each(
+        self, some: Iterable[Subscription], severity: int | None, may: May, say: Say
+    ) -> Generator[None, None, None]:
+        for one in some:
+            self.tell(one, severity, may, say)
+            yield
 
     def tell(self, one: Subscription, severity: int | None, may: May, say: Say) -> None:
         """Tell one subscription of an event, where its caller may hear of it now. Never raises: whose call or server it is does
@@ -309,12 +284,12 @@ class Subscriptions:
         one.caller = now
         one.sequence += 1
         said = say(now)
-        self._keep(one, _Kept(one.sequence, said.raw, may))
+        self._keep(one, Kept(one.sequence, said.raw, may))
         if listener is not None and one.ready:
             one.sent = one.sequence
             listener.take("", EVENT, _numbered(one, said.params, one.sequence))
 
-    def _keep(self, one: Subscription, event: _Kept) -> None:
+    def _keep(self, one: Subscription, event: Kept) -> None:
         kept = one.kept
         one.bytes += event.size
         self._bytes += event.size
@@ -335,7 +310,9 @@ class Subscriptions:
             one.lingers.cancel()
             one.lingers = None
         if call.holder is not None:
+            self._held.remove(former, one)
             one.holder, one.listen = call.holder, call.listen is not None
+            self._held.add(one.holder, one)
         if one.holder != former:
             self.moved(one, former if heir else None)
         one.caller, one.door, one.session, one.ready = call.caller, call.door, call.session, False
@@ -348,19 +325,28 @@ class Subscriptions:
 
     def catch_up(self, one: Subscription) -> None:
         """Tell what was kept after the number that its caller named, and from now on whatever happens."""
-        since = one.since
-        listener = self._find(one.holder)
-        one.ready = True
-        if listener is None or one not in self:
-            return
-        now = listener.now()
+        self._line.put(self._caught_up(one, one.holder), len(one.kept))
+
+    def _caught_up(self, one: Subscription, holder: str) -> Generator[None, None, None]:
+        if one.ready:
+            return  # all was told to who has taken it up twice in a row
+        since, listener = one.since, self._find(holder)
+        now = None if listener is None else listener.now()
         for each in tuple(one.kept):
-            if each.sequence > since and now is not None:
+            if one not in self or (one.holder, one.since) != (holder, since):
+                return  # whoever has taken it up meanwhile is told next
+            if each.sequence > since and listener is not None and now is not None:
                 if each.may(now, one.profile, one.session):
-                    params = jsonrpc.decode(each.raw)
-                    listener.take("", EVENT, _numbered(one, params, each.sequence))
+                    listener.take("", EVENT, _numbered(one, each.members, each.sequence))
                 one.sent = max(one.sent, each.sequence)
+            yield
+        one.ready = (one.holder, one.since) == (holder, since)
 
 
 def _numbered(one: Subscription, said: Mapping[str, Any], sequence: int) -> dict[str, Any]:
     return {"subscription_id": one.id, **said, "sequence": sequence}
+
+
+def _keys(one: Subscription) -> tuple[Who | str, ...]:
+    who = one.caller.who
+    return (who, _OPERATORS) if one.caller.kind == "operator" else (who,)

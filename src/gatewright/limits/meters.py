@@ -7,13 +7,14 @@ other rules go on with it.
 A meter counts by pairs: of a caller and its key (`total`, `caller`, `key`), or of a server and its tool (`server`, `tool`).
 Which usages a pair means is found once.
 
-Memory: a subject takes about 300 bytes, and up to 40 for each call of the last minute. Who owes nothing is forgotten, and of
-more than `KEPT` subjects of a rule those go first that called least, and so would gain least by it.
+Memory: a subject takes about 300 bytes, and up to 40 for each call of the last minute. With each new subject a few of the others are
+looked at, in turn: who owes nothing is forgotten, and where a rule has `KEPT` of them, of some the one that called least, and so would
+gain least by it. So nobody's call waits while all of them are looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal
 
@@ -25,8 +26,11 @@ from gatewright.limits.usage import DAY, HOUR, MINUTE, SECOND, Full, Standing, U
 __all__ = ["KEPT", "Meter", "Rule", "Scope"]
 
 KEPT = 200_000
-_SWEEP_AT = 1024
+_LOOKED_AT, _COMPARED = 8, 32
+"""So many others are looked at for each new subject; and where there is no room, to choose one of them."""
 _WORDS = {SECOND: "second", MINUTE: "minute", HOUR: "hour", DAY: "day"}
+_PAIRS = 1024
+"""So many pairs are remembered in any case; else as many as their subjects are worth."""
 
 Scope = Literal["total", "caller", "key", "server", "tool"]
 _WHOSE: Mapping[Scope, str] = {
@@ -68,7 +72,17 @@ class Rule(msgspec.Struct, frozen=True):
 class _Known(dict[Hashable, Usage]):
     """Subject → usage, of one scope at one endpoint."""
 
-    sweep_at = _SWEEP_AT
+    def __init__(self) -> None:
+        super().__init__()
+        self._turn: Iterator[Hashable] = iter(())
+
+    def some(self, number: int) -> list[Hashable]:
+        """The next of them, in turn; each once."""
+        found = [one for one in islice(self._turn, number) if one in self]
+        if not found:
+            self._turn = iter(list(self))
+            found = list(islice(self._turn, number))
+        return found
 
 
 class _Group:
@@ -80,6 +94,11 @@ class _Group:
         self.usages = tuple(usage for _, _, usage in found)
         self.counted = tuple((usage, usage.times.append) for usage in self.usages)
         self.rules = tuple((usage, rule, windows) for rule, windows, usage in found)
+
+    @property
+    def gone(self) -> bool:
+        """Whether any of them was forgotten: what is counted with it counts for nobody."""
+        return any(one.by is None for one in self.usages)
 
 
 _Groups = dict[Hashable, dict[str | None, _Group]]
@@ -96,9 +115,15 @@ class Meter:
         # Shared, not copied: calls that began under the former rules count on in the same usages.
         self._known: dict[tuple[Scope, str], _Known] = {} if before is None else before._known
         self._rules = tuple(rule for rule in rules if rule)
+        self._spans = {
+            id(rule): max(one.span for one in (rule.windows, *rule.instead.values()))
+            for rule in self._rules
+        }
         self._everywhere: _Groups | None = None if all(one.door for one in self._rules) else {}
         self._doors: dict[str, _Groups] = {rule.door: {} for rule in self._rules if rule.door}
         self._made = 0
+        self._former: list[_Groups] = []
+        """Groups that nobody looks up any more, which are given up a few at a time."""
         self.idle = not self._rules
         """Whether there is nothing to count."""
 
@@ -119,6 +144,8 @@ class Meter:
         for usage in group.usages:
             # One look serves all usages of the group, and nothing is counted before it: who is refused pays nothing.
             if not usage.spare:
+                if group.gone:
+                    group = self._group(groups, door, one, other)
                 refusal = _look(group, now)
                 if refusal is not None:
                     return refusal
@@ -161,7 +188,7 @@ class Meter:
 
     def _group(self, groups: _Groups, door: str, one: Hashable, other: str | None) -> _Group:
         group = groups.get(one, {}).get(other)
-        if group is None:
+        if group is None or group.gone:
             found = [
                 (rule, windows, self._usage(rule, subject))
                 for rule in self._rules
@@ -169,8 +196,10 @@ class Meter:
                 and (subject := _subject(rule.scope, one, other)) is not None
                 and (windows := rule.of(subject))
             ]
-            if self._made >= KEPT:
+            if self._made >= min(KEPT, max(_PAIRS, 8 * sum(map(len, self._known.values())))):
                 self._forget()
+                groups = self._now(door)
+            self._let_go()
             self._made += 1
             group = groups.setdefault(one, {})[other] = _Group(found)
         return group
@@ -179,32 +208,52 @@ class Meter:
         known = self._known.setdefault((rule.scope, rule.door), _Known())
         usage = known.get(subject)
         if usage is None:
-            if len(known) >= known.sweep_at:
-                self._sweep(known, rule)
+            self._make_room(known, rule)
             usage = known[subject] = Usage()
         # What was spare under the windows of another meter need not be spare under these.
         if usage.by is not self:
             usage.by, usage.spare = self, 0
         return usage
 
-    def _sweep(self, known: _Known, rule: Rule) -> None:
-        """Forget who owes nothing, and where that leaves too many, the quarter that called least."""
-        owing = self._clock() - max(one.span for one in (rule.windows, *rule.instead.values()))
-        for subject in [subject for subject, usage in known.items() if usage.last <= owing]:
-            del known[subject]
-        if len(known) >= KEPT:
+    def _make_room(self, known: _Known, rule: Rule) -> None:
+        """Forget who owes nothing of a few, and where there are too many and all owe something, the one of some that called least."""
+        full = len(known) >= KEPT
+        some = known.some(_COMPARED if full else _LOOKED_AT)
+        owing = self._clock() - self._spans[id(rule)]
+        gone = [one for one in some if known[one].last <= owing]
+        if full and not gone:
             # Who called least gains least by being forgotten: a flood of new subjects cannot wash out one that is
             # near its limit.
-            least = sorted(known, key=lambda subject: (known[subject].held, known[subject].last))
-            for subject in least[: KEPT // 4]:
-                del known[subject]
-        known.sweep_at = min(KEPT, max(_SWEEP_AT, 2 * len(known)))
-        self._forget()  # groups hold what was forgotten, and would count on with it
+            gone = [min(some, key=lambda one: (known[one].held, known[one].last))]
+        for one in gone:
+            usage = known.pop(one)
+            usage.by, usage.spare = (
+                None,
+                0,
+            )  # groups hold it still, and look before they count on with it
+
+    def _now(self, door: str) -> _Groups:
+        found = self._doors.get(door, self._everywhere)
+        return {} if found is None else found
 
     def _forget(self) -> None:
+        """Begin anew with the groups: they are found again."""
         self._made = 0
-        for groups in (self._everywhere or {}, *self._doors.values()):
-            groups.clear()
+        if self._everywhere is not None:
+            self._former.append(self._everywhere)
+            self._everywhere = {}
+        for door, groups in self._doors.items():
+            self._former.append(groups)
+            self._doors[door] = {}
+
+    def _let_go(self) -> None:
+        for _ in range(_LOOKED_AT):
+            if not self._former:
+                return
+            if self._former[-1]:
+                self._former[-1].popitem()
+            else:
+                self._former.pop()
 
 
 def _subject(scope: Scope, one: Hashable, other: str | None) -> Hashable | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, Protocol
 
@@ -15,17 +15,17 @@ from gatewright.audit.records import Actor, Subject
 from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.config import Settings
+from gatewright.pins.batches import batches, is_large
 from gatewright.pins.definition import Read, read_definition
 from gatewright.pins.lookalike_tools import lookalikes
 from gatewright.pins.poisoning import without_words
 from gatewright.pins.store import Pins, Seen, Standing
 from gatewright.servers.catalogue import Catalogue
-from gatewright.servers.listing import EMPTY
 from gatewright.servers.reserved_names import Reserved
 from gatewright.storage.errors import StoreError
 from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
-from gatewright.transport.slices import in_slices, whole
+from gatewright.transport.slices import begun, in_slices, whole
 
 __all__ = ["Pinning", "Reading", "Record", "pinned_sight", "pinning_of"]
 
@@ -38,12 +38,7 @@ _WHY: Mapping[Standing, str] = {
     "suspicious": "its definition must be looked at",
     "crowded": "its server has said more of its tools than is remembered; an operator can let it begin anew with `{}`",
 }
-_ONE_AT_ONCE = 16 * 1024
-_ALL_AT_ONCE = 128 * 1024
-"""Bytes of a definition (`_weight`), and of a list of them, that are read where they are, one after the other."""
-_BATCH = 256 * 1024
-"""Bytes of definitions that are read together."""
-_NO_ASCII = bytes(range(128, 256))
+_FEW = 100  # tools that are judged anew in some milliseconds
 _JUDGED_AT_ONCE = 5
 Mode = Literal["first-use", "approve", "off"]
 
@@ -94,6 +89,9 @@ class Pinning:
         self._off: frozenset[str] = frozenset()
         self._judged: dict[Target, _Judged] = {}
         self._shelves: dict[str, Sequence[Tool]] = {}
+        self._told = ""
+        self._looking = False
+        """Whether what somebody decided is being looked at."""
         self._due = False
         """Whether another process has changed something that was not looked at to the end."""
         self._coming: dict[str, Sequence[Tool]] = {}
@@ -145,9 +143,9 @@ class Pinning:
             log.exception("server %s: its tools could not be looked at ahead", server)
 
     async def _read_ahead(self, server: str, tools: Sequence[Tool]) -> None:
-        for batch in _batches([tool for tool in tools if not self._has_read(tool)]):
+        for batch in batches([tool for tool in tools if not self._has_read(tool)]):
             found = None
-            if self._beside is not None and _is_large(batch):
+            if self._beside is not None and is_large(batch):
                 found = await self._beside(server, batch)
             if found is None:
                 await in_slices(self._reading(batch))
@@ -160,9 +158,10 @@ class Pinning:
         # Judged now, its entry would be of a definition that nobody sees yet, and each call of the present one judged anew.
         shown = {tool.target for tool in self._shelves.get(server, ())}
         fresh = [tool for tool in tools if tool.target not in shown and not self._knows(tool)]
-        alike = await in_slices(self._alike(server, tools)) if fresh else {}
+        twins_of = await in_slices(self._alike(server, tools)) if fresh else {}
+        await in_slices(self.store.rooms.measured(server))
         for at in range(0, len(fresh), _JUDGED_AT_ONCE):
-            self._take(server, fresh[at : at + _JUDGED_AT_ONCE], alike, mode)
+            self._take(server, fresh[at : at + _JUDGED_AT_ONCE], twins_of, mode)
             await asyncio.sleep(0)
 
     def _reading(self, tools: Sequence[Tool]) -> Generator[None, None, None]:
@@ -258,17 +257,44 @@ class Pinning:
 
     def look(self, catalogue: Catalogue) -> bool:
         """Notice what another process accepted, or had forgotten, with the names of what is not in the catalogue any more.
-        Several times a second. Raises `StoreError`."""
+        Several times a second; of many tools in slices, each as it stood until it is judged anew. Raises `StoreError`."""
         self._due = self.store.changed() or self._due
-        if not self._due:
+        if not self._due or self._looking:
             return False
-        run_each(self._again, lambda: self._names_again(catalogue), self._write_down)
-        self._due = False
+        if sum(map(len, self._shelves.values())) <= _FEW:
+            whole(self._looked(catalogue))
+        else:
+            begun(self._looked_by_and_by(catalogue))
         return True
+
+    def _looked(self, catalogue: Catalogue) -> Generator[None, None, None]:
+        self._due, self._looking = False, True
+        try:
+            try:
+                yield from self._judged_again(None)
+            finally:
+                run_each(lambda: self._names_again(catalogue), self._write_down)
+        except BaseException:
+            self._due = True
+            raise
+        finally:
+            self._looking = False
+
+    def _looked_by_and_by(self, catalogue: Catalogue) -> Generator[None, None, None]:
+        try:
+            yield from self._looked(catalogue)
+        except Exception as problem:
+            if repr(problem) != self._told:  # once, and not four times a second
+                log.exception(
+                    "what operators decided about tools could not be followed; trying again"
+                )
+            self._told = repr(problem)
+        else:
+            self._told = ""
 
     def _names_again(self, catalogue: Catalogue) -> None:
         known = self.store.names()
-        if catalogue.reserved.again(known, lambda server: _listed(catalogue, server)):
+        if catalogue.reserved.again(known, catalogue.named):
             catalogue.changed()
 
     def close(self) -> None:
@@ -278,23 +304,49 @@ class Pinning:
     def _again(self, anew: Collection[str] | None = None) -> None:
         """Judge what is on the shelves once more: all, or that of some servers and what is held back, perhaps for what one of those has.
         Where all of it stands as before, nobody has to look again."""
-        before = self._judged
-        self._judged = {
-            at: one
-            for at, one in before.items()
-            if at.server in self._left or not (anew is None or at.server in anew or one.why)
+        whole(self._judged_again(anew))
+
+    def _judged_again(self, anew: Collection[str] | None) -> Generator[None, None, None]:
+        before = {
+            at: one.why
+            for at, one in self._judged.items()
+            if at.server not in self._left and (anew is None or at.server in anew or one.why)
         }
+        due = set(before)
         try:
-            for server, tools in self._shelves.items():
-                # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
-                if server not in self._off and self._modes.get(server, "off") != "off":
-                    self._judge(server, tools)
+            for server in tuple(self._shelves):
+                while (yield from self._server_again(server, due)):
+                    pass  # it lists something else since
         finally:
+            # What nobody could judge, or is switched off: what is asked about is judged then.
+            for at in due:
+                self._judged.pop(at, None)
             now = self._judged
-            if before.keys() != now.keys() or any(
-                now[at].why != one.why for at, one in before.items()
-            ):
+            if any(at not in now or now[at].why != why for at, why in before.items()):
                 self.version += 1
+
+    def _server_again(self, server: str, due: set[Target]) -> Generator[None, None, bool]:
+        """Judge what is due of a server, a few at a time; True where it lists something else before that is over."""
+        tools = self._shelves.get(server, ())
+        some = [tool for tool in tools if tool.target in due or not self._knows(tool)]
+        judged = some and self._judges(server)
+        twins_of = (yield from self._alike(server, tools)) if judged else {}
+        if self._shelves.get(server, ()) is not tools:
+            return True
+        for at in range(0, len(some), _JUDGED_AT_ONCE):
+            # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
+            if not self._judges(server):
+                return False
+            few = some[at : at + _JUDGED_AT_ONCE]
+            self._take(server, few, twins_of, self._modes[server])
+            due.difference_update(tool.target for tool in few)
+            yield
+            if self._shelves.get(server, ()) is not tools:
+                return True
+        return False
+
+    def _judges(self, server: str) -> bool:
+        return server not in self._off and self._modes.get(server, "off") != "off"
 
     def _knows(self, tool: Tool) -> bool:
         judged = self._judged.get(tool.target)
@@ -334,13 +386,6 @@ def pinned_sight(
     return lambda caller, tool: may_see(caller, tool) and not held(tool)
 
 
-def _listed(catalogue: Catalogue, server: str) -> Collection[str] | None:
-    """What the tools of a server are called; None where it is not there, or could not say so."""
-    listing = catalogue.listing(server)
-    known = listing is not EMPTY and "tools" not in listing.failures
-    return catalogue.shelf(server).named if known else None
-
-
 def _seen(tool: Tool, read: Read, alike: str) -> Seen:
     why = "; ".join(one for one in (read.why, alike) if one)
     return Seen(tool.target.name, read.text, read.digest, why)
@@ -348,36 +393,6 @@ def _seen(tool: Tool, read: Read, alike: str) -> Seen:
 
 def _modes(settings: Settings) -> Mapping[str, Mode]:
     return {server.id: server.pin for server in settings.servers}
-
-
-def _size(tool: Tool) -> int:
-    return sum(_weight(bytes(one)) for one in tool.definition.values())
-
-
-def _weight(text: bytes) -> int:
-    """How many bytes a text is when it is read as it looks (NFKC): three of them may become eighteen characters (U+FDFA), and so may
-    an escape of six."""
-    plain = len(text.translate(None, _NO_ASCII))
-    return plain + 6 * (len(text) - plain) + 12 * text.count(b"\\u")
-
-
-def _is_large(batch: Sequence[Tool]) -> bool:
-    sizes = [_size(tool) for tool in batch]
-    return max(sizes) > _ONE_AT_ONCE or sum(sizes) > _ALL_AT_ONCE
-
-
-def _batches(tools: Sequence[Tool]) -> Iterator[list[Tool]]:
-    """As many together as a worker reads in some tenths of a second."""
-    batch: list[Tool] = []
-    size = 0
-    for tool in tools:
-        batch.append(tool)
-        size += _size(tool)
-        if size > _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _actor(action: str, by: str) -> Actor:

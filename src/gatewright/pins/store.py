@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from gatewright.pins.room import Rooms
 from gatewright.storage.changes import Changes
 from gatewright.storage.migrations import upsert
 from gatewright.storage.state import StateDatabase
@@ -55,8 +56,10 @@ _UNDECIDED = "standing IN ('changed', 'new', 'suspicious') AND by = ''"
 """By the index: every page of the console asks."""
 _PUT = upsert("pins")
 _PUT_NAMES = upsert("tool_names")
-_FEW = 20
-"""Up to so many tools are looked up by name; more are worth reading the whole server for."""
+_AT_ONCE = 200
+"""So many tools are looked up by their names at a time."""
+_MEASURED = 32
+"""Of so many the definitions are measured in one step: each may have megabytes."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -128,10 +131,8 @@ class Pins:
             ("time", "action", "server", "tool", "digest", "why", "by"),
         )
         self._clock = clock
-        self._most_tools = most_tools
-        self._most_bytes = most_bytes
         self._others = False
-        self._rooms: dict[str, _Room] = {}  # to ask for one is to read all definitions of a server
+        self.rooms = Rooms(self._rows, most_tools, most_bytes)
         self._rows.listen(self._heard)
 
     # -- for the gateway -----------------------------------------------------------------------------
@@ -139,21 +140,28 @@ class Pins:
     def judge(self, server: str, tools: Sequence[Seen], *, ask_first: bool) -> dict[str, Standing]:
         """How each of the tools that a server lists now stands; what is seen for the first time is pinned, unless
         it is suspicious or `ask_first` says that an operator wants to see it, or there is no room for it."""
-        known = self._known(server, [one.tool for one in tools])
+        known = self.heads(server, [one.tool for one in tools])
+        others = [
+            one.tool
+            for one in tools
+            if (pin := known.get(one.tool)) is None or pin.digest != one.digest
+        ]
+        # As before, which is nearly every listing: no transaction, and no definition is read.
+        if not others:
+            return {one.tool: known[one.tool].standing for one in tools}
+        known |= self._known(server, others)
         fresh = [(one, known.get(one.tool)) for one in tools]
-        # As before, which is nearly every listing: no transaction.
-        if all(pin is not None and pin.digest == seen.digest for seen, pin in fresh):
-            return {seen.tool: pin.standing for seen, pin in fresh if pin is not None}
         with self._rows.changing():
             # Taken out until the transaction is over: after a failure it is counted anew.
-            room = self._rooms.pop(server, None) or self._room(server)
+            room = self.rooms.taken(server)
             standing: dict[str, Standing] = {
                 seen.tool: self._take(server, seen, pin, ask_first)
-                if (pin is not None and pin.digest == seen.digest) or room.take(seen, pin)
+                if (pin is not None and pin.digest == seen.digest)
+                or room.take(seen.definition, None if pin is None else pin.seen)
                 else "crowded"
                 for seen, pin in fresh
             }
-        self._rooms[server] = room
+        self.rooms.put(server, room)
         return standing
 
     def _take(self, server: str, seen: Seen, pin: Pin | None, ask_first: bool) -> Standing:
@@ -186,7 +194,8 @@ class Pins:
 
     def names(self) -> dict[str, list[str]]:
         """What the tools of each server are called, as it listed them last, whether they are pinned or not."""
-        pinned = self._rows.rows("SELECT server, tool FROM pins")
+        others = "SELECT server FROM tool_names"
+        pinned = self._rows.rows(f"SELECT server, tool FROM pins WHERE server NOT IN ({others})")  # noqa: S608 - a constant
         listed = self._rows.rows("SELECT server, tools FROM tool_names")
         found: dict[str, list[str]] = {}
         for server, tool in pinned:  # of those that no version listed since there is this table
@@ -216,12 +225,7 @@ class Pins:
 
     def heads(self, server: str, tools: list[str]) -> dict[str, Pin]:
         """The same, without definitions."""
-        marks = ", ".join("?" * len(tools))
-        rows = self._rows.rows(
-            f"SELECT {_HEADS} FROM pins WHERE server = ? AND tool IN ({marks})",  # noqa: S608 - constants
-            (server, *tools),
-        )
-        return {one.tool: one for one in (Pin(*row) for row in rows)}
+        return self._some(_HEADS, server, tools)
 
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
         """Rely on what the tool says now. `digest` is of the definition that was looked at: another one that came
@@ -236,7 +240,7 @@ class Pins:
 
     def _accept(self, server: str, tool: str, digest: str, by: str) -> Pin:
         pin = self._looked_at(server, tool, digest)
-        self._rooms.pop(server, None)
+        self.rooms.forget(server)
         seen = Seen(tool, pin.seen, pin.digest, pin.why)
         self._write(server, seen, "pinned", pin.seen, by)
         self._note("accepted", server, seen, by)
@@ -292,7 +296,7 @@ class Pins:
 
     def forget(self, server: str, *, by: str) -> int:
         """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""
-        self._rooms.pop(server, None)
+        self.rooms.forget(server)
         with self._rows.changing():
             forgotten = self._rows.execute("DELETE FROM pins WHERE server = ?", (server,)).rowcount
             self._rows.execute("DELETE FROM tool_names WHERE server = ?", (server,))
@@ -317,23 +321,20 @@ class Pins:
     # -- rows ----------------------------------------------------------------------------------------
 
     def _known(self, server: str, tools: list[str]) -> dict[str, Pin]:
-        if len(tools) > _FEW:
-            return {one.tool: one for one in self.of(server)}
-        marks = ", ".join("?" * len(tools))
-        rows = self._rows.rows(
-            f"SELECT {_COLUMNS} FROM pins WHERE server = ? AND tool IN ({marks})",  # noqa: S608 - constants
-            (server, *tools),
-        )
-        return {one.tool: one for one in (Pin(*row) for row in rows)}
+        return self._some(_COLUMNS, server, tools)
 
-    def _room(self, server: str) -> _Room:
-        octets = self._rows.state.engine.octets
-        both = f"{octets('pinned')} + {octets('seen')}"
-        tools, taken = self._rows.execute(
-            f"SELECT count(*), coalesce(sum({both}), 0) FROM pins WHERE server = ?",  # noqa: S608 - constants
-            (server,),
-        ).fetchone()
-        return _Room(self._most_tools - tools, self._most_bytes - int(taken))
+    def _some(self, columns: str, server: str, tools: Sequence[str]) -> dict[str, Pin]:
+        """By their names, however many others the server ever had."""
+        found: dict[str, Pin] = {}
+        for at in range(0, len(tools), _AT_ONCE):
+            some = tools[at : at + _AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            rows = self._rows.rows(
+                f"SELECT {columns} FROM pins WHERE server = ? AND tool IN ({marks})",  # noqa: S608 - constants
+                (server, *some),
+            )
+            found |= {one.tool: one for one in (Pin(*row) for row in rows)}
+        return found
 
     def _write(self, server: str, seen: Seen, standing: Standing, pinned: str, by: str) -> None:
         self._rows.execute(
@@ -356,24 +357,4 @@ class Pins:
 
     def _heard(self) -> None:
         self._others = True
-        self._rooms.clear()
-
-
-class _Room:
-    """What can still be remembered of one server."""
-
-    def __init__(self, tools: int, bytes_: int) -> None:
-        self._tools = tools
-        self._bytes = bytes_
-
-    def take(self, seen: Seen, pin: Pin | None) -> bool:
-        """Whether there is room for what a tool says now, which then is taken. `pin`: what is known of it."""
-        size = len(seen.definition.encode())
-        # Of a new tool both texts may become this one; of a known one the second is replaced.
-        more = 2 * size if pin is None else size - len(pin.seen.encode())
-        tools = 1 if pin is None else 0
-        if more > max(self._bytes, 0) or tools > max(self._tools, 0):
-            return False
-        self._tools -= tools
-        self._bytes -= more
-        return True
+        self.rooms.clear()

@@ -28,10 +28,12 @@ from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Proposed, Said, kind_of
 from gatewright.rehearsal import Verdict
 from gatewright.rooms.callers import RoomCallers
+from gatewright.rooms.fulfilling import fulfilling
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.in_process import Inside
 from gatewright.rooms.participants.errors import CallError, GoneError, RoomError
 from gatewright.rooms.participants.participant import Heard
+from gatewright.transport.slices import in_slices
 
 __all__ = ["DOOR", "GatewayParticipant", "Rehearse"]
 
@@ -182,13 +184,12 @@ class GatewayParticipant:
     async def _rehearse(self, envelope: Envelope, proposed: Proposed) -> None:
         operation = proposed.operation
         kind = kind_of("mcp/request", operation)
-        able = [
-            name
-            for name, patterns in self.participant.roster.others.items()
-            if name != envelope.sender and self._hub.may(self.topic, name, kind) and patterns
-        ]
+        others = self.participant.roster.others
+        able = await in_slices(
+            fulfilling(self._hub, self.topic, others, kind, proposer=envelope.sender, most=_ASKED)
+        )
         passing, refused = [], []
-        for name in sorted(able)[:_ASKED]:
+        for name in able:
             flaw = await self._flaw(name, operation.method, operation.params)
             if flaw:
                 refused.append(f"{name}: {flaw}")

@@ -8,7 +8,14 @@ things somebody may see, and then only looked up.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Hashable,
+    Mapping,
+    Sequence,
+)
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +29,7 @@ from gatewright.servers.list_cache import ListCache
 from gatewright.servers.listing import EMPTY, Listing
 from gatewright.servers.names import prefixes_of
 from gatewright.servers.origin import origin_of
+from gatewright.servers.profile_views import ATTEMPTS, ProfileViews
 from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.resource_links import Linked
 from gatewright.servers.server_catalogue import Built, ServerCatalogue, judged, shelf_of
@@ -34,11 +42,10 @@ from gatewright.transport.slices import in_slices, whole
 __all__ = ["EVERYTHING", "Catalogue", "Sight"]
 
 _SIGHTS_KEPT = 4096
-_ATTEMPTS = 3
-"""How often what is made in slices is begun anew because something changed meanwhile."""
 
 _EMPTY_SHELF = ServerCatalogue()
 _Shelves = Mapping[str, ServerCatalogue]
+_NO_SHELVES: _Shelves = MappingProxyType({})
 _READS_ALL = Client("", mgp=Mgp("", ("security",)))
 _NOTHING = Profile(servers=("",))  # no server has an empty id
 _Names = Mapping[str, Collection[str]]  # server → names of its tools
@@ -63,7 +70,7 @@ class Sight(msgspec.Struct, frozen=True):
 EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)
 
 
-class Catalogue(UriOwners):
+class Catalogue(ProfileViews, UriOwners):
     """See the module's text. `specs` are in the order of the configuration, which is the order of
     every list. The profile of the empty name is the default one."""
 
@@ -77,18 +84,18 @@ class Catalogue(UriOwners):
         before: Catalogue | None = None,
     ) -> None:
         """`reserved` has the names of all servers' tools, there or not; this one takes the place of the catalogue `before`."""
-        self.version: int = 0 if before is None else before.version + 1
+        super().__init__()
+        self.version = 0 if before is None else before.version + 1
         self.sight: Sight = sight
         self.linked = Linked() if before is None else before.linked
         self._specs = {spec.id: spec for spec in specs if spec.enabled}
         self._away = {spec.id: spec for spec in specs if not spec.enabled}
         self.reserved: Reserved = reserved or (Reserved() if before is None else before.reserved)
-        self._profiles = {"": Profile(), **(profiles or {})}
+        self._profiles: dict[str, Profile] = {"": Profile(), **(profiles or {})}
         self._listings: dict[str, Listing] = {}
         self._shelves: dict[str, ServerCatalogue] = {}
         self._whoses: dict[str, str] = {}
         self._last = LastHeard(None if before is None else before._last, self._every)
-        self._views: dict[str, View] = {}
         self._ahead: tuple[ServerCatalogue, dict[str, View]] | None = None
         self._lists = ListCache()
         self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
@@ -101,13 +108,16 @@ class Catalogue(UriOwners):
             begins = tuple(map(seen, (f"{server}.", *prefixes_of(server, spec.prefix))))
             if server != but and (looks.startswith(begins) or self.reserved.has(server, name)):
                 return server
-        for profile in self._profiles:
-            tools = self.view(profile).tools
-            found = tools.get(name)
-            for one in tools.values() if found is None else (found, *tools.values()):
-                known = one is found or one.target.name == name
-                if one.target.server != but and (known or self.about(one).name == name):
-                    return one.target.server
+        # What a server of this process calls a tool is its own to say; all others go by what they list.
+        local = (one for one in self._specs.values() if one.local and one.id != but)
+        for tool in (tool for one in local for tool in self.shelf(one.id).tools):
+            if self.about(tool).name == name:
+                return tool.target.server
+        names = (name, *(f"{server}/{name}" for server in self._every))
+        for tools in (self.view(profile).tools for profile in self._profiles):
+            found = (tools[one].target.server for one in names if one in tools)
+            if other := next((one for one in found if one != but), ""):
+                return other
         return ""
 
     # -- what servers say ----------------------------------------------------------------------------
@@ -152,6 +162,13 @@ class Catalogue(UriOwners):
             if names := frozenset(coming.get(server, self.reserved.of(server))) - there:
                 found[server] = names
         return found
+
+    def _entries(self) -> int:
+        listed = sum(one.entries for one in self._shelves.values())
+        return listed + self.reserved.count
+
+    def _now(self, profile: str) -> Generator[None, None, View]:
+        return self._view_of(profile, self._shelves)
 
     def _view_of(
         self,
@@ -206,6 +223,12 @@ class Catalogue(UriOwners):
         tools = self.shelf(target.server).tools
         return next((one for one in tools if one.target == target), None)
 
+    def named(self, server: str) -> Collection[str] | None:
+        """What the tools of a server are called; None where it is not there, or could not say so."""
+        listing = self.listing(server)
+        known = listing is not EMPTY and "tools" not in listing.failures
+        return self.shelf(server).named if known else None
+
     def listing(self, server: str) -> Listing:
         """What a server said last; empty where it never said anything."""
         return self._listings.get(server, EMPTY)
@@ -220,59 +243,31 @@ class Catalogue(UriOwners):
 
     # -- finding -------------------------------------------------------------------------------------
 
+    @property
+    def profiles(self) -> frozenset[str]:
+        """All that there are."""
+        return frozenset(self._profiles)
+
     def knows(self, profile: str) -> bool:
         """Whether there is such a profile."""
         return profile in self._profiles
-
-    def view(self, profile: str) -> View:
-        """The names of one profile. Of one that is not there any more nothing can be seen."""
-        found = self._views.get(profile)
-        if found is None:
-            found = self._views[profile] = whole(self._view_of(profile, self._shelves))
-        return found
 
     async def ahead(self, server: str, shelved: Built) -> None:
         """Make the views in use anew, in slices, with what a server is about to offer; `put` it right after this."""
         spec = self._specs.get(server)
         if spec is None or shelved.of(spec, shelved.listing) is None:
             return
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             version, shelves = self.version, {**self._shelves, server: shelved.shelf}
             coming = {} if "tools" in shelved.listing.failures else {server: shelved.shelf.named}
             heard = self._last.with_one(server, shelved.listing, shelved.shelf)
-            views = await self._viewed(self._views, shelves, coming, heard)
+            views = {
+                profile: await in_slices(self._view_of(profile, shelves, coming, heard))
+                for profile in list(self._views)
+            }
             if version == self.version:
                 self._ahead = shelved.shelf, views
                 return
-
-    @property
-    def viewed(self) -> frozenset[str]:
-        """The profiles that somebody uses."""
-        return frozenset(self._views)
-
-    async def warm(self, profiles: Iterable[str]) -> None:
-        """Make the views of profiles in slices, those that there are."""
-        missing = [one for one in profiles if one in self._profiles and one not in self._views]
-        version = self.version
-        views = await self._viewed(missing, self._shelves)
-        if version == self.version:
-            self._views = {**views, **self._views}
-
-    async def _viewed(
-        self,
-        profiles: Iterable[str],
-        shelves: _Shelves,
-        coming: _Names = _NO_NAMES,
-        heard: _Shelves | None = None,
-    ) -> dict[str, View]:
-        return {
-            profile: await in_slices(self._view_of(profile, shelves, coming, heard))
-            for profile in list(profiles)
-        }
-
-    def tool(self, profile: str, name: str) -> Tool | None:
-        """A tool by its exposed or canonical name."""
-        return (self._views.get(profile) or self.view(profile)).tools.get(name)
 
     def shown_as(self, profile: str, target: Target, caller: Caller) -> str | None:
         """The exposed name of a server's tool, by its own or its exposed name; None where the caller may not see it."""
@@ -290,7 +285,15 @@ class Catalogue(UriOwners):
 
     def servers(self, profile: str, caller: Caller) -> list[str]:
         """The servers of a profile that exist for a caller, in the order of the configuration."""
-        return [one for one in self.view(profile).servers if self.sight.server(caller, one)]
+        return [one for one in self._served(profile) if self.sight.server(caller, one)]
+
+    def _served(self, profile: str) -> tuple[str, ...]:
+        """Known without its names: whoever is told something of a server asks for it, and waits for nothing."""
+        view = self._views.get(profile)
+        if view is not None:
+            return view.servers
+        shown = self._profiles.get(profile, _NOTHING)
+        return View(shown, self._specs, _NO_SHELVES, self._away).servers
 
     def _stays_down(self, server: str) -> bool:
         spec = self._specs.get(server)
@@ -311,7 +314,7 @@ class Catalogue(UriOwners):
     async def list(self, method: str, profile: str, caller: Caller, client: Client) -> bytes:
         """The JSON text of one list as the caller may see it, made in slices. `method` is one of `LISTS`."""
         mgp = client.mgp is not None and "security" in client.mgp.extensions
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             now = self.version, self.sight.version()
             await self.warm((profile,))
             visible = await in_slices(self._visible(method, profile, caller, listed=True))

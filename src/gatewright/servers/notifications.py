@@ -7,15 +7,19 @@ lists at once sees what it was told of.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
-from gatewright.call import Caller, Refusal
-from gatewright.listeners import Signal
+from gatewright.call import Caller, Refusal, Who
+from gatewright.listeners import Groups, Signal
 from gatewright.mcp.wire.methods import EVENT
+from gatewright.mcp.wire.shared_params import shared
 from gatewright.servers.task_owners import Owner, place_of
+from gatewright.transport.line import Line
+from gatewright.transport.slices import AT_ONCE
 
 __all__ = [
     "ANNOUNCED",
@@ -38,8 +42,15 @@ ANNOUNCED: Mapping[str, str] = {
 }
 """List → how it is told that it changed."""
 
+_CHANGES = frozenset(ANNOUNCED.values())
+
 AUDIT = "notifications/mgp.audit"
 UPDATED = "notifications/resources/updated"
+
+_FRAME = 512
+"""What it weighs to tell one listener of something, besides its text."""
+_OPERATORS = "operators"
+_Sees = Callable[[Caller, str], bool]
 
 Clean = Callable[[str, str, dict[str, Any]], dict[str, Any] | None]
 """Server id, method and params of one notification; returns its params as they may be told, None where it may not be told."""
@@ -54,6 +65,12 @@ Still = Callable[[], Caller | Refusal]
 def as_said(server: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     """Nothing is taken out."""
     return params
+
+
+class _Change(NamedTuple):
+    server: str
+    method: str
+    uri: str | None = None
 
 
 class Listener(msgspec.Struct, eq=False):
@@ -93,9 +110,18 @@ class ServerNotifications:
         self._may_read = may_read
         self._names = names
         self._clean = clean
-        self._listeners: dict[int, Listener] = {}
+        self._listeners: dict[Listener, None] = {}
         self._holders: dict[str, Listener] = {}
-        self._count = 0
+        self._alike: Groups[tuple[Caller, str], Listener] = Groups()
+        """By caller and profile."""
+        self._by: Groups[Who | str, Listener] = Groups()
+        """By whose they are, and by session."""
+        self._auditing: Groups[Who | str, Listener] = Groups()
+        """Those who want what is recorded: by whose they are, operators together, and those who have no name by session."""
+        self._line = Line()
+        self._coming: set[_Change] = set()
+        """Changes that nobody was told of yet: where the same is said again, it is said once."""
+        self._warned: set[str] = set()
         self.auditing: Signal[bool] = Signal()
         """Whether anybody wants to know of what is recorded, whenever that changes."""
         self._auditors = 0
@@ -110,15 +136,22 @@ class ServerNotifications:
 
     def watch(self, listener: Listener) -> Callable[[], None]:
         """Tell `take` what servers say, until the result is called."""
-        self._count += 1
-        number = self._count
-        self._listeners[number] = listener
+        self._listeners[listener] = None
         if listener.holder is not None:
             self._holders[listener.holder] = listener
+        self._alike.add((listener.caller, listener.profile), listener)
+        places = [(self._by, key) for key in (listener.caller.who, listener.session or "")]
+        places += [(self._auditing, key) for key in _heard_of(listener)]
+        for group, key in places:
+            group.add(key, listener)
         self._audited(+1 if listener.audit else 0)
 
         def end() -> None:
-            if self._listeners.pop(number, None) is not None:
+            if listener in self._listeners:
+                del self._listeners[listener]
+                self._alike.remove((listener.caller, listener.profile), listener)
+                for group, key in places:
+                    group.remove(key, listener)
                 self._audited(-1 if listener.audit else 0)
                 if self._holders.get(listener.holder or "") is listener:
                     del self._holders[listener.holder or ""]
@@ -132,35 +165,104 @@ class ServerNotifications:
             self.auditing.send(not before)
 
     def tell_audit(
-        self, event: dict[str, Any], may_hear: Callable[[Caller, str | None], bool]
+        self,
+        event: dict[str, Any],
+        may_hear: Callable[[Caller, str | None], bool],
+        callers: Collection[Who] | None = None,
+        session: str | None = None,
     ) -> None:
-        """Tell whoever wants to know of an event, and may; by caller and session."""
-        for one in list(self._listeners.values()):
-            now = one.now() if one.audit else None
+        """Tell whoever wants to know of an event, and may; by caller and session. Besides operators it can be these callers alone,
+        where they are said, and whoever has this session and no name."""
+        keys: Iterable[Who | str] = self._auditing
+        if callers is not None:
+            keys = _OPERATORS, *callers, session or ""
+        some = list(dict.fromkeys(one for key in keys for one in self._auditing.of(key)))
+        told, size = shared(event)
+        self._tell(some, partial(self._audit, told, may_hear), "", size)
+
+    def _audit(
+        self,
+        event: dict[str, Any],
+        may_hear: Callable[[Caller, str | None], bool],
+        some: Sequence[Listener],
+    ) -> None:
+        for one in some:
+            now = one.now()
             if now is not None and may_hear(now, one.session):
                 _take(one, "", AUDIT, event)
 
     def audience(self) -> list[tuple[Caller, str]]:
         """Who listens, by caller and profile."""
-        return list({(one.caller, one.profile): None for one in self._listeners.values()})
+        return list(self._alike)
 
-    def renewed(self) -> list[tuple[Caller, Caller, str]]:
-        """The same, with as whom they were shown what they know, before as whom they are shown things from now on."""
+    def renewed(self) -> Generator[None, None, list[tuple[Caller, Caller, str]]]:
+        """The same, with as whom they were shown what they know, before as whom they are shown things from now on; step by step."""
         found: dict[tuple[Caller, Caller, str], None] = {}
-        for one in self._listeners.values():
-            now = one.now()
+        for one in tuple(self._listeners):
+            now = one.now() if one in self._listeners else None
             if now is not None:
                 found[one.caller, now, one.profile] = None
+                self._alike.remove((one.caller, one.profile), one)
                 one.caller = now
+                self._alike.add((one.caller, one.profile), one)
+            yield
         return list(found)
 
     def tell_audience(self, caller: Caller, profile: str, methods: Sequence[str]) -> None:
         """Tell those who listen as this caller in this profile that something changed, whichever
         server it came from."""
-        for one in list(self._listeners.values()) if methods else ():
-            if (one.caller, one.profile) == (caller, profile):
-                for method in methods:
-                    _take(one, "", method, {})
+        if methods:
+            some = list(self._alike.of((caller, profile)))
+            self._tell(some, partial(self._change, tuple(methods)), kept=True)
+
+    @staticmethod
+    def _change(methods: Sequence[str], some: Sequence[Listener]) -> None:
+        for one in some:
+            for method in methods:
+                _take(one, "", method, {})
+
+    # -- telling -------------------------------------------------------------------------------------
+
+    def _tell(
+        self,
+        some: Sequence[Listener],
+        each: Callable[[Sequence[Listener]], None],
+        server: str = "",
+        size: int = 0,
+        change: _Change | None = None,
+        *,
+        kept: bool = False,
+    ) -> None:
+        """Tell some, a few at a time, behind all that was said before. Of a server of whose words too many wait, what is more is left
+        out, unless it is `kept`; a `change` that nobody was told of yet is told once, to all who are there by then."""
+        if not some or change in self._coming:
+            return
+        if not kept and not self._line.room(server):
+            self._warn(server)
+            return
+        if change is not None:
+            self._coming.add(change)
+        steps = self._told_in_steps(some, each, change)
+        self._line.put(steps, len(some), server, len(some) * (size + _FRAME))
+
+    def _told_in_steps(
+        self,
+        some: Sequence[Listener],
+        each: Callable[[Sequence[Listener]], None],
+        change: _Change | None,
+    ) -> Generator[None, None, None]:
+        if change is not None:
+            self._coming.discard(change)
+            some = tuple(self._listeners)
+        for at in range(0, len(some), AT_ONCE):
+            # What was asked about access holds for these: it may be another one in the next turn.
+            each([one for one in some[at : at + AT_ONCE] if one in self._listeners])
+            yield
+
+    def _warn(self, server: str) -> None:
+        if server not in self._warned:
+            self._warned.add(server)
+            log.warning("%s: more is said than all who listen can be told: some is left out", server or "record")  # fmt: skip
 
     def tell(
         self,
@@ -183,25 +285,35 @@ class ServerNotifications:
             return
         # Once for all listeners: it takes time in proportion to the text.
         clean = self._clean(server, method, params) if params and self._listeners else params
-        if clean is not None:
-            self._told(server, method, clean, session, owner, sees)
+        if clean is None:
+            return
+        told, size = shared(clean)
+        each = partial(self._told, server, method, told, sees)
+        some = self._meant(session, owner)
+        everybody = session is None and owner is None and sees is None
+        change = _change(server, method, told) if everybody else None
+        kept = change is not None and change.uri is None  # three for each server
+        self._tell(some, each, server, size, change, kept=kept)
+
+    def _meant(self, session: str | None, owner: Owner | None) -> list[Listener]:
+        """Those whom it is for: all, those of a session, those of a caller."""
+        if session is not None:
+            some = list(self._by.of(session))
+        else:
+            some = list(self._listeners if owner is None else self._by.of(owner[:2]))
+        return [one for one in some if owner is None or _is(one, owner)]
 
     def _told(
         self,
         server: str,
         method: str,
         params: dict[str, Any],
-        session: str | None,
-        owner: Owner | None,
-        sees: Callable[[Caller, str], bool] | None,
+        sees: _Sees | None,
+        some: Sequence[Listener],
     ) -> None:
         # Many listeners are one caller in one profile: access is asked about once for them.
         seen: dict[tuple[Caller, str], bool] = {}
-        for one in list(self._listeners.values()):
-            if session is not None and one.session != session:
-                continue
-            if owner is not None and not _is(one, owner):
-                continue
+        for one in some:
             said = self._by_name(one, server, params) if method == UPDATED else [params]
             now = one.now() if said else None
             if now is None:
@@ -229,6 +341,25 @@ class ServerNotifications:
     def _readable(self, now: Caller, server: str, method: str, params: dict[str, Any]) -> bool:
         """Whether somebody may still read what has changed."""
         return method != UPDATED or self._may_read(now, server, params["uri"])
+
+
+def _change(server: str, method: str, params: Mapping[str, Any]) -> _Change | None:
+    """What says only that something is another one, and is as good when it is said once; None for all else."""
+    if not params and method in _CHANGES:
+        return _Change(server, method)
+    uri = params.get("uri")
+    alone = method == UPDATED and params.keys() == {"uri"} and isinstance(uri, str)
+    return _Change(server, method, uri) if alone else None
+
+
+def _heard_of(listener: Listener) -> tuple[Who | str, ...]:
+    """By what it is found whose it is what was recorded."""
+    who = listener.caller.who
+    if not listener.audit:
+        return ()
+    if listener.caller.kind == "anonymous":  # who may be anybody
+        return (listener.session,) if listener.session else ()
+    return (who, _OPERATORS) if listener.caller.kind == "operator" else (who,)
 
 
 def _is(listener: Listener, owner: Owner) -> bool:

@@ -32,6 +32,11 @@ class Reserved:
         """The names of a server's tools, but for those above `KEPT_CHARS`; none where it never listed any."""
         return frozenset(one for one in self._kept.get(server, ()) if len(one) <= KEPT_CHARS)
 
+    @property
+    def count(self) -> int:
+        """How many there are of all servers."""
+        return sum(map(len, self._kept.values()))
+
     def has(self, server: str, name: str) -> bool:
         """Whether a tool of the server is called so, whatever the length."""
         return _kept(name) in self._kept.get(server, ())

@@ -68,6 +68,11 @@ class ServerCatalogue(msgspec.Struct, frozen=True):
     """The own names of its tools, and those that an operator switched off or that are left out, as far as a list may
     have so many."""
 
+    @property
+    def entries(self) -> int:
+        """How much there is of all kinds."""
+        return len(self.tools) + len(self.prompts) + len(self.resources) + len(self.templates)
+
 
 class Built(msgspec.Struct, frozen=True):
     """What a server listed, and what was made of it by the words of `spec`."""

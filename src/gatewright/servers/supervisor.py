@@ -22,8 +22,8 @@ from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.related_tasks import named
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
-from gatewright.servers.listing import CHANGES, Listing
-from gatewright.servers.local import LocalServer
+from gatewright.servers.listing import CHANGES
+from gatewright.servers.local_offers import LocalOffers
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
 from gatewright.servers.retiring import Retiring
 from gatewright.servers.server import Server
@@ -82,6 +82,7 @@ class Supervisor:
         self._side = side
         self._event = event
         self._local = {one.id: one for one in side.local}
+        self.offers_here = LocalOffers({one.id: one.spec for one in side.local}, lambda: self.catalogue, self.hub)  # fmt: skip
         tokens = authorizers or {}
         servers = {spec.id: self._made(spec, tokens.get(spec.id)) for spec in specs}
         catalogue = Catalogue(self._listable(specs), profiles, sight, reserved=side.reserved)
@@ -93,7 +94,7 @@ class Supervisor:
         self.retiring = Retiring()
         self._closed = False
         for one in side.local:
-            one.changed.listen(partial(self._offered, one))
+            one.changed.listen(partial(self.offers_here.offered, one.id))
 
     @property
     def catalogue(self) -> Catalogue:
@@ -280,6 +281,8 @@ class Supervisor:
         await self.settled()
         if not self.catalogue.knows(profile):
             raise KeyError(profile)
+        if (making := self.catalogue.making(profile)) is not None:
+            await making
         view = self.catalogue.view(profile)
         names = self.catalogue.servers(profile, caller)
         hellos = ((one, self.catalogue.listing(one).hello) for one in names)
@@ -314,6 +317,10 @@ class Supervisor:
         """Tell `take` of what servers say that the caller may see; the result ends that."""
         one = Listener(caller, profile, session, take, audit, door, holder or session, still)
         return self.hub.watch(one)
+
+    def making(self, profile: str) -> Awaitable[None] | None:
+        """What to wait for before names of a profile are looked up; None where they are all known."""
+        return self.catalogue.making(profile)
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones, and
@@ -357,11 +364,6 @@ class Supervisor:
     def _look_once(self, server: Server) -> None:
         if self._servers.get(server.id) is server and server.shelved is not None:
             self._look_at(server.id)
-
-    def _offered(self, server: LocalServer, listing: Listing) -> None:
-        """A server of this process offers something else."""
-        if self.catalogue.put(server.id, listing):
-            self.hub.tell(server.id, "notifications/tools/list_changed", {})
 
     def _of_task(
         self, server: Server, method: str, params: dict[str, Any], session: str | None

@@ -14,6 +14,7 @@ from gatewright.call import Caller
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.notifications import ANNOUNCED, ServerNotifications
 from gatewright.transport.large_text import LARGE
+from gatewright.transport.slices import in_slices
 
 __all__ = ["Visibility"]
 
@@ -61,7 +62,7 @@ class Visibility:
         """Tell those who listen which of their lists are others than in the catalogue before, with the rights that they had
         then."""
         after = self._catalogue()
-        for former, caller, profile in self._hub.renewed():
+        for former, caller, profile in await in_slices(self._hub.renewed()):
             changed = {
                 notification
                 for method, notification in ANNOUNCED.items()

@@ -6,7 +6,7 @@ either. Figures of tools that somebody may not know of stand together under one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from math import inf
@@ -25,6 +25,7 @@ from gatewright.mcp.server.http_request import HttpRequest
 from gatewright.mcp.server.http_responses import Send, send_json, send_plain
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.wire import jsonrpc
+from gatewright.transport.slices import in_slices
 from gatewright.transport.thread_turns import ThreadTurns
 
 __all__ = ["NO_TOOL", "Collected", "Health", "Known", "Numbers", "Sight"]
@@ -61,6 +62,9 @@ class Known(Protocol):
 
     def tool(self, profile: str, name: str) -> Tool | None:
         """The tool of that name."""
+
+    async def warm(self, profiles: Iterable[str]) -> None:
+        """Make ready what `tool` looks up, in slices."""
 
 
 class Health:
@@ -101,12 +105,16 @@ class Health:
         """The Prometheus text form."""
         kind = b"text/plain; version=0.0.4; charset=utf-8"
         # One at a time: with a thousand tools the text takes a tenth of a second, and any caller may ask.
-        told = self._told(dict(self._numbers()), http.caller)
+        if self._known is not None:
+            await self._known().warm(("",))
+        told = await in_slices(self._told(dict(self._numbers()), http.caller))
         text = await self._writing.run(partial(_text, told))
         await send_plain(http.send, 200, text, content_type=kind)
 
-    def _told(self, numbers: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
-        """The numbers as they may be told to somebody."""
+    def _told(
+        self, numbers: Mapping[str, Any], caller: Caller
+    ) -> Generator[None, None, Mapping[str, Any]]:
+        """The numbers as they may be told to somebody, step by step."""
         if self._known is None or caller.kind == "operator":
             return numbers
         known = self._known()
@@ -117,11 +125,13 @@ class Health:
 
         tools: dict[tuple[str, str], Sequence[float]] = {}
         for (name, status), counts in numbers["tools"].items():
+            yield
             key = called(name), status
             before = tools.get(key, (0,) * len(counts))
             tools[key] = [one + other for one, other in zip(before, counts, strict=True)]
         warnings: dict[tuple[str, str], int] = {}
         for (name, kind), number in numbers.get("warnings", {}).items():
+            yield
             warnings[called(name), kind] = warnings.get((called(name), kind), 0) + number
         servers = self._servers(numbers, caller)
         return {**numbers, "servers": servers, "tools": tools, "warnings": warnings}

@@ -136,6 +136,25 @@ async def test_arguments_that_stand_in_the_head_are_compared_each_time() -> None
     assert b"-32020" in body
 
 
+@pytest.mark.parametrize("before", [0, 2])
+async def test_a_call_waits_for_the_names_before_its_head_is_compared(before: int) -> None:
+    async with House() as house, served(house) as server:
+        house.script.does("echo", text("hi"))
+        usual = await exchanged(server, *[USUAL] * (before + 1))
+        waited: list[str] = []
+
+        async def named() -> None:
+            waited.append("long")
+            house.upstream.headers["echo"] = {("text",): "Text"}
+
+        house.upstream.waits.append(named)
+        said = modern("tools/call", {**CALL, "arguments": {"text": "a"}})
+        ((status, body),) = await exchanged(server, said)
+    assert usual[-1][0] == 200
+    assert (waited, status) == (["long"], 400)
+    assert b"-32020" in body
+
+
 async def test_a_short_way_was_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the others compare is there."""
     gone = []

@@ -130,6 +130,8 @@ class GroundhogFeature(Feature):
             connection=registrations.connection,
             stands_behind=registrations.stands_behind,
             used=lambda name: servers.catalogue.user_of(name, SHIPPED),
+            known=lambda: servers.catalogue.warm(servers.catalogue.profiles),
+            ahead=lambda listing: servers.offers_here.ahead(SHIPPED, listing),
             stored=registrations.store,
             clock=time.time,
         )

@@ -29,6 +29,7 @@ from gatewright.dialects.groundhog.tool_registry import Conflict, Registered, Re
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL
 from gatewright.mcp.wire.permissions import permission_risk
+from gatewright.servers.listing import Listing
 from gatewright.servers.local import Function
 from gatewright.storage.errors import StoreError
 
@@ -63,6 +64,10 @@ class Making(msgspec.Struct, frozen=True):
     """The same three of a tool that is registered now: from then on the connection answers for it."""
     used: Callable[[str], str]
     """Which server's tool is called by this name, or by one that says the same; empty where none is."""
+    known: Callable[[], Awaitable[None]]
+    """Waits until `used` can be said at once."""
+    ahead: Callable[[Listing], Awaitable[None]]
+    """Makes ready what the registry is about to list: everybody goes by what it lists now until then."""
     stored: Callable[[Registered], Awaitable[None]]
     """Keeps what was registered now, beside the loop. Raises `StoreError`."""
     clock: Callable[[], float]
@@ -140,8 +145,7 @@ class Register:
         if wanted.by_connection:
             one = msgspec.structs.replace(one, owner=f"{call.caller.kind} {call.caller.id}")
         try:
-            self._check_name(one)
-            added = making.registry.add(one)
+            added = await self._added(one)
         except Conflict as problem:
             return Failure(
                 "registration_conflict",
@@ -162,6 +166,17 @@ class Register:
                 "internal", "the registration could not be stored; the gateway's log says why"
             )
         return self._done(wanted)
+
+    async def _added(self, one: Registered) -> bool:
+        """Offer it, everything made ready before that in slices. Raises `Conflict`, and `TooMany`."""
+        making = self._making
+        await making.known()
+        self._check_name(one)
+        listing = making.registry.coming(one)
+        if listing is not None:
+            await making.ahead(listing)
+            self._check_name(one)  # others may have listed something meanwhile
+        return making.registry.add(one)
 
     def _check_name(self, tool: Registered) -> None:
         """Raises `Conflict` where calls by this name lead to a server's tool now, for they would lead elsewhere, or where it is read

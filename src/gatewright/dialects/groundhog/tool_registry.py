@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -78,6 +78,11 @@ class _Made(msgspec.Struct, frozen=True, eq=False):
     check: CompiledSchema | None
 
 
+class _Offer(NamedTuple):
+    made: dict[str, _Made]
+    listing: Listing
+
+
 class Registry(LocalServer):
     """The tool server of what is shipped and registered; it calls Python functions in this process."""
 
@@ -89,6 +94,9 @@ class Registry(LocalServer):
         self._checks: dict[str, CompiledSchema] = {}
         self._made: dict[str, _Made] = {}
         """What is offered, by what it is called: what did not change is not made again."""
+        self._version = 0
+        self._next: tuple[int, Registered, _Offer] | None = None
+        """What was prepared, of which version and with which tool."""
         self._left = LeftNames(_MOST_LEFT)
         """Of what is not offered any more."""
         self._each: Counter[str] = Counter()
@@ -116,8 +124,36 @@ class Registry(LocalServer):
             "",
         )
 
+    def coming(self, one: Registered) -> Listing | None:
+        """What will be listed once a tool is offered, if nothing else changes until then; None where it is there already. Raises like
+        `add`."""
+        if not self._may_come(one):
+            return None
+        self._next = (
+            self._version,
+            one,
+            self._offer_of({**self._kept, (one.name, one.version): one}),
+        )
+        return self._next[2].listing
+
     def add(self, one: Registered) -> bool:
         """Offer a tool. False where it is there already. Raises `Conflict`, and `TooMany`."""
+        if not self._may_come(one):
+            return False
+        key = one.name, one.version
+        known = self._kept.get(key)
+        self._each[one.owner] += 1
+        if known is not None:
+            self._each[known.owner] -= 1
+        if one.shipped:
+            self._shipped[key] = one
+        self._kept[key] = one
+        ready, self._next = self._next, None
+        as_said = ready is not None and ready[:2] == (self._version, one)
+        self._offer(ready[2] if ready is not None and as_said else self._offer_of(self._kept))
+        return True
+
+    def _may_come(self, one: Registered) -> bool:
         key = one.name, one.version
         if any(other.name == one.name and other.owner != one.owner for other in self.tools):
             raise Conflict(f"{one.name} is a tool that somebody else answers for", "name")
@@ -135,13 +171,6 @@ class Registry(LocalServer):
                 f"{MOST_EACH} tools are registered by this caller, which is as many as may be: end connections that registered "
                 "others, or register fewer"
             )
-        self._each[one.owner] += 1
-        if known is not None:
-            self._each[known.owner] -= 1
-        if one.shipped:
-            self._shipped[key] = one
-        self._kept[key] = one
-        self._offer()
         return True
 
     def remove(self, *keys: tuple[str, str]) -> None:
@@ -151,7 +180,7 @@ class Registry(LocalServer):
         for key in gone:
             self._removed(key)
         if gone:
-            self._offer()
+            self._offer(self._offer_of(self._kept))
 
     def _removed(self, key: tuple[str, str]) -> None:
         gone, shipped = self._kept.pop(key), self._shipped.get(key)
@@ -188,28 +217,30 @@ class Registry(LocalServer):
             {"path": objection.path, "rule": objection.rule},
         )
 
-    def _offer(self) -> None:
-        """Make the listing anew: the newest version of each under its plain name."""
+    def _offer_of(self, kept: Mapping[tuple[str, str], Registered]) -> _Offer:
+        """The listing of these: the newest version of each under its plain name."""
         by_name: dict[str, list[Registered]] = {}
-        for one in self._kept.values():
+        for one in kept.values():
             by_name.setdefault(one.name, []).append(one)
-        before, self._made = self._made, {}
-        self._functions.clear()
-        self._checks.clear()
+        every: dict[str, _Made] = {}
         for name, versions in by_name.items():
             versions.sort(key=lambda one: precedence(one.version), reverse=True)
             for number, one in enumerate(versions):
                 called = name if number == 0 else f"{name}.v{one.version}"
-                known = before.get(called)
-                made = known if known is not None and known.of is one else _made(called, one)
-                self._made[called] = made
-                self._put(called, one.run)
-                if made.check is not None:
-                    self._checks[called] = made.check
-        self.listing = Listing(
-            Hello(LATEST_LEGACY, {"tools": {"listChanged": True}}, _INFO, None),
-            {"tools": [one.members for one in self._made.values()]},
-        )
+                known = self._made.get(called)
+                every[called] = (
+                    known if known is not None and known.of is one else _made(called, one)
+                )
+        hello = Hello(LATEST_LEGACY, {"tools": {"listChanged": True}}, _INFO, None)
+        return _Offer(every, Listing(hello, {"tools": [one.members for one in every.values()]}))
+
+    def _offer(self, now: _Offer) -> None:
+        self._version += 1
+        self._made, self.listing = now.made, now.listing
+        self._functions.clear()
+        for called, made in now.made.items():
+            self._put(called, made.of.run)
+        self._checks = {name: one.check for name, one in now.made.items() if one.check is not None}
         self.changed.send(self.listing)
 
 

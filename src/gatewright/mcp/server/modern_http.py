@@ -7,7 +7,7 @@ again is short (`again`): what head and body must agree in is compared once more
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from functools import partial
 from typing import Any
 
@@ -94,6 +94,9 @@ class ModernHttp:
     def _effect(self, http: HttpRequest, message: jsonrpc.Request, effect: mcp.Effect) -> Answering:
         """Do what a request asks for, where its head agrees."""
         front, whole = self._front, http.whole
+        making = front.upstream.making(http.profile) if message.method == "tools/call" else None
+        if making is not None:  # what its head has to say is in the definition of the tool
+            return self._later(making, http, message, effect)
         effect = http.disagreement(front, effect, message.method) or effect
         if type(effect) is mcp.Listen and not http.headers.reads_streams:
             return http.refuse(406, "accept text/event-stream to listen", ident=effect.id)
@@ -103,6 +106,16 @@ class ModernHttp:
             return self._serve_watched(peer, message.id, work, http)
         whole.when_gone(partial(gone, peer, message.id))
         return work
+
+    async def _later(
+        self,
+        making: Awaitable[None],
+        http: HttpRequest,
+        message: jsonrpc.Request,
+        effect: mcp.Effect,
+    ) -> None:
+        await making
+        await self._effect(http, message, effect)
 
     def _notice(self, http: HttpRequest, message: jsonrpc.Notification) -> Answering:
         """The core protocol has none over modern HTTP: what operators declared is led on, all others are acknowledged."""
@@ -161,6 +174,7 @@ def _agree(
         call.method == "tools/call"
         and name is not None
         and call.params["name"] == name
+        and front.upstream.making(profile) is None
         and not front.upstream.annotations(profile, name, caller)
     )
 

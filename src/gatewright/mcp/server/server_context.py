@@ -10,7 +10,7 @@ import logging
 import os
 import struct
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
@@ -86,6 +86,9 @@ class Upstream(Protocol):
         also hears what comes on connections of its own; with `audit`, what is recorded about the caller. Tasks
         are told of at the `door` at which they were made, resources to the `holder` who subscribed to them, else
         the session. `still` says who the caller is by then."""
+
+    def making(self, profile: str) -> Awaitable[None] | None:
+        """What to wait for before tools of a profile are looked up; None where all are known."""
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool the caller may see; empty for all others."""

@@ -66,6 +66,9 @@ class ServedRegistry:
             # The empty text is the id of a server, which an SDK server has none of.
             loop.call_soon_threadsafe(take, "", method, params)
 
+    def making(self, profile: str) -> None:
+        """Nothing has to be waited for: all names are known."""
+
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool."""
         found = self._headers.get(name)

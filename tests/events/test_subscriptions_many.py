@@ -1,0 +1,143 @@
+"""Thousands of subscriptions, most of one stranger: what one that begins, is accepted or ends costs, and whom an event holds up."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from gatewright.call import ANONYMOUS, Caller
+from gatewright.events import channel_index, channels, methods, subscriptions
+from gatewright.events.subscription import Said
+from gatewright.transport import slices
+from tests.costs import lines_run
+from tests.events.test_methods import _House as _Methods
+from tests.events.test_methods import members
+from tests.events.test_subscriptions import ANN, CALL, _House, _Listener
+
+_MODULES = (subscriptions, channels, channel_index, methods)
+
+
+def _strangers(every: subscriptions.Subscriptions, number: int) -> None:
+    """So many of whoever has no name, 16 to a session, each about what nobody says."""
+    for at in range(number):
+        call = replace(CALL, caller=ANONYMOUS, session=f"stranger {at // 16}")
+        names = tuple(f"tool.n{at}.*" for at in range(60))
+        made = every.begin(call, names, None, 0)
+        every.accept(made, names)
+
+
+def _say(said: Said, _: Caller) -> Said:
+    return said
+
+
+async def _lines(what: str, number: int) -> int:
+    house = _Methods()
+    every = house.events.every
+    _strangers(every, number)
+    made = every.begin(CALL, ("tool.*",), None, 0)
+    every.accept(made, ("tool.*",))
+    every.catch_up(made)
+    work: dict[str, Any] = {
+        "begins": lambda: every.crowded(CALL) or every.begin(CALL, ("tool.a",), None, 0),
+        "is accepted": lambda: every.accept(made, ("tool.a", "model.x")),
+        "ends": lambda: every.end(made),
+        "leaves": lambda: every.left("stranger 0"),
+        "hears": lambda: house.write("TOOL_EXECUTED"),
+    }
+    try:
+        return lines_run(_MODULES, work[what])
+    finally:
+        await house.events.close()
+
+
+@pytest.mark.parametrize("what", ["begins", "is accepted", "ends", "leaves", "hears"])
+async def test_what_one_does_costs_the_same_however_many_there_are(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "_SLICE_S", 60.0)
+    assert await _lines(what, 32) == await _lines(what, 512)
+
+
+async def test_of_a_call_those_hear_whose_it_is_and_operators_whoever_else_wants_to() -> None:
+    house = _Methods()
+    boss, every = Caller("boss", "operator"), house.events.every
+    house.listeners |= {
+        "s2": _Listener(boss),
+        "s3": _Listener(ANONYMOUS),
+        "s4": _Listener(ANONYMOUS),
+    }
+    for session, caller in (("s1", ANN), ("s2", boss), ("s3", ANONYMOUS), ("s4", ANONYMOUS)):
+        made = every.begin(replace(CALL, caller=caller, session=session), ("tool.*",), None, 0)
+        every.accept(made, ("tool.*",))
+        every.catch_up(made)
+    house.write("TOOL_EXECUTED")
+    house.write("TOOL_EXECUTED", actor={"type": "anonymous", "id": "anonymous"}, session="s3")
+    assert [len(one.heard) for one in house.listeners.values()] == [1, 2, 1, 0]
+    await house.events.close()
+
+
+async def test_what_was_accepted_after_its_session_had_ended_is_not_kept() -> None:
+    house = _House()
+    made = house.all.begin(CALL, ("tool.*",), None, 0)
+    house.all.end(made)
+    house.all.accept(made, ("tool.*",))
+    assert house.all.about("tool.x") == []
+    assert not house.all.hearing
+
+
+async def test_many_are_told_in_slices_each_in_the_order_of_what_happened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    house = _House()
+    for at in range(60):
+        house.listeners[f"s{at}"] = _Listener(ANN)
+        house.begin(replace(CALL, session=f"s{at}"))
+    told = [Said({"channel": "tool.x", "number": number}) for number in range(3)]
+    for said in told:
+        house.all.tell_all(house.all.about("tool.x"), None, lambda *_: True, partial(_say, said))
+    turns = 0
+    while not house.all._line.idle:
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns >= 120
+    for one in house.listeners.values():
+        assert [(each["sequence"], each["number"]) for each in one.heard] == [
+            (1, 0),
+            (2, 1),
+            (3, 2),
+        ]
+
+
+async def test_who_takes_up_while_many_are_told_misses_nothing_and_hears_nothing_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    house = _House()
+    made = [house.begin() for _ in range(40)]
+    last, heard = made[-1], house.listeners["s1"].heard
+    for _ in range(3):
+        some = house.all.about("tool.x")
+        house.all.tell_all(some, None, lambda *_: True, lambda _: Said({"channel": "tool.x"}))
+        house.all.take_up(last, CALL)
+        last.since = last.sent
+        house.all.catch_up(last)
+        for _ in range(7):
+            await asyncio.sleep(0)
+    while not house.all._line.idle:
+        await asyncio.sleep(0)
+    mine = [one["sequence"] for one in heard if one["subscription_id"] == last.id]
+    assert mine == [1, 2, 3]
+
+
+async def test_subscribing_still_finds_what_the_gateway_has() -> None:
+    house = _Methods()
+    _strangers(house.events.every, 32)
+    told = members(await house.subscribe(channels=["tool.started", "tool.nothing"]))
+    assert (told["subscribed"], told["unsupported"]) == (["tool.started"], ["tool.nothing"])
+    assert house.events.tells_starts
+    await house.events.close()
