@@ -6,21 +6,21 @@ from msgspec.structs import replace
 
 from gatewright.servers.resource_subscriptions import SEVERAL
 from tests.events.test_server_events import _turns, _Wanting
-from tests.events.test_subscriptions import CALL
+from tests.events.test_subscriptions import ANN, CALL
 
 
 async def test_what_a_server_says_for_the_sake_of_a_subscription_is_of_who_wants_it() -> None:
     """Before anybody was served on its connection, too: what it logs then is about this caller."""
     wanting = _Wanting("model.x", "model.y")
     one = await wanting.want("model.x")
-    assert (wanting.link.whose, wanting.link.sole) == (["s1"], "s1")
+    assert (wanting.link.whose, wanting.link.sole) == ([ANN.party("s1")], ANN.party("s1"))
     other = wanting.house.begin(replace(CALL, session="s2"), "model.x")
     await wanting.events.want(other)
     assert wanting.link.sole is None
     wanting.link.told_on += 1
     wanting.events.look()
     await _turns()
-    assert wanting.link.whose == ["s1", SEVERAL]
+    assert wanting.link.whose == [ANN.party("s1"), SEVERAL]
     wanting.house.all.end(one)
     wanting.house.all.end(other)
     await _turns()

@@ -81,7 +81,7 @@ class _Held(msgspec.Struct, eq=False):
     @property
     def party(self) -> str:
         """Who shares it, where that is one holder: what its server logs for its sake is nobody else's (`Link.fetch`)."""
-        holders = {one.holder for one in self.users}
+        holders = {one.party for one in self.users}
         return holders.pop() if len(holders) == 1 else SEVERAL
 
     @property
@@ -173,7 +173,7 @@ class ServerEvents:
             held = self._held.setdefault(key.server, {})[key] = made
             self._spawn(self._subscribe(held))
         held.add(one)
-        link.serves(one.holder)
+        link.serves(one.party)
         self._keys.setdefault(one, set()).add(key)
         return held
 
@@ -241,12 +241,12 @@ class ServerEvents:
                     self._share(key.server)
 
     def moved(self, one: Subscription, former: str | None) -> None:
-        """Its caller hears it elsewhere now, and what servers log for the sake of the `former` holder alone as well, where that has gone."""
+        """Its caller hears it elsewhere now, and what servers log for the sake of the `former` party alone as well, where that has gone."""
         for held in filter(None, map(self._held_as, self._keys.get(one, ()))):
             if one in held.users and former is not None and held.link.sole == former:
-                held.link.sole = one.holder
+                held.link.sole = one.party
             elif one in held.users:
-                held.link.serves(one.holder)
+                held.link.serves(one.party)
 
     def _share(self, server: str) -> None:
         """Let each subscription at a server have its part of what the server may say."""

@@ -135,6 +135,11 @@ class Subscription(msgspec.Struct, eq=False):
     kept: deque[_Kept] = msgspec.field(default_factory=deque)
     bytes: int = 0
 
+    @property
+    def party(self) -> str:
+        """For whom servers say what they say for its sake (`Call.party`)."""
+        return self.holder if self.listen else self.caller.party(self.holder)
+
     def wants(self, severity: int | None) -> bool:
         """Whether it is about events so severe. Where nobody said how severe that is, its server has judged it."""
         return severity is None or severity >= self.least
@@ -154,7 +159,7 @@ class Subscriptions:
         self.ended: Callable[[Subscription], object] = lambda _: None
         """Called with each that has ended."""
         self.moved: Callable[[Subscription, str | None], object] = lambda _, __: None
-        """Called with each that its caller hears elsewhere now, and who held it before."""
+        """Called with each that its caller hears elsewhere now, and for which party before."""
 
     def __len__(self) -> int:
         return len(self._all)
@@ -330,16 +335,17 @@ class Subscriptions:
 
     def take_up(self, one: Subscription, call: Call) -> None:
         """Its caller hears it on another connection from now on; what was kept follows with `catch_up`."""
-        former, heir = one.holder, one.lingers is not None and one.caller == call.caller
+        former, party = one.holder, one.party
+        heir = one.lingers is not None and one.caller == call.caller
         if one.lingers is not None:
             one.lingers.cancel()
             one.lingers = None
         if call.holder is not None:
             one.holder, one.listen = call.holder, call.listen is not None
-        if one.holder != former:
-            self.moved(one, former if heir else None)
         one.caller, one.door, one.session, one.ready = call.caller, call.door, call.session, False
         one.shown = shown_in(call)
+        if one.holder != former:
+            self.moved(one, party if heir else None)
 
     def missed(self, one: Subscription, since: int) -> tuple[int, int]:
         """How many events there were after a number: those that are kept, and those that are not."""

@@ -171,8 +171,8 @@ class ServerNotifications:
         owner: Owner | None = None,
         sees: Callable[[Caller, str], bool] | None = None,
     ) -> None:
-        """Pass one notification on. With `session`, to that session only: it came on a connection
-        that nobody else shares. With `owner`, to that caller only (`task_owners.place_of`), and where `sees`
+        """Pass one notification on. With `session`, to that session only, or to that party (`Call.party`): it came on a
+        connection that nobody else shares. With `owner`, to that caller only (`task_owners.place_of`), and where `sees`
         says, in place of whether the server exists for it, that it may know of this in that profile."""
         if method == EVENT:
             # Events are asked for on the connection that all share: on a session's own one nobody was given an id.
@@ -198,14 +198,10 @@ class ServerNotifications:
         # Many listeners are one caller in one profile: access is asked about once for them.
         seen: dict[tuple[Caller, str], bool] = {}
         for one in list(self._listeners.values()):
-            if session is not None and one.session != session:
-                continue
-            if owner is not None and not _is(one, owner):
-                continue
-            said = self._by_name(one, server, params) if method == UPDATED else [params]
-            now = one.now() if said else None
+            now = self._hears(one, session, owner)
             if now is None:
                 continue
+            said = self._by_name(one, server, params) if method == UPDATED else [params]
             key = now, one.profile
             allowed = seen.get(key)
             if allowed is None:
@@ -218,6 +214,18 @@ class ServerNotifications:
                 continue
             for each in said:
                 _take(one, server, method, each)
+
+    def _hears(self, one: Listener, session: str | None, owner: Owner | None) -> Caller | None:
+        """As whom a listener hears what is for one session, party or owner of a task, where that is said; None where it does not."""
+        # A party is a session with limits: another key that carries the session's stream hears nothing of it.
+        if session is not None and one.session != session.partition(" ")[0]:
+            return None
+        if owner is not None and not _is(one, owner):
+            return None
+        now = one.now()
+        if now is None or session in (None, one.session):
+            return now
+        return now if now.party(one.session or "") == session else None
 
     def _by_name(self, one: Listener, server: str, params: dict[str, Any]) -> list[dict[str, Any]]:
         """A change of a resource as it is told to a listener: by every name under which it was granted word of that very one,

@@ -227,7 +227,7 @@ class StraightCall:
     @property
     def party(self) -> str:
         """Whose it is (`PendingRequest.party`)."""
-        return self.call.session or self.call.id
+        return self.call.party
 
     def settle_plainly(self, ident: int, result: bytes) -> bool:
         """Take what nearly all servers answer: a result, and nothing else. (What they answer otherwise the ordinary one takes.)"""
