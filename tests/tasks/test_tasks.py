@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from gatewright.approvals.asked_calls import AskedCalls
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
@@ -51,6 +52,7 @@ class World:
         self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
         self.desk = ApprovalQueue(self.store, lambda *_, **__: 1)
         self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)
+        self.askers = AskedCalls()
         self.calls: list[Call] = []
         self.policy = "p1"
         self.ends: Outcome | Exception = RAN
@@ -65,6 +67,7 @@ class World:
             tool=lambda _: self.tool,
             info=lambda: {"name": "gw"},
             random=os.urandom,
+            alone=self.askers.alone,
         )
         self.handled = partial(self.tasks.around, further=self.handle)
 
@@ -81,6 +84,7 @@ class World:
         assert made is not None
         if made.state == "denied":
             return Refusal("permission_denied", f"denied: {made.comment}")
+        self.askers.note(made.id, call, a_tool("echo"))
         details = {"status": "pending_approval", "approval_id": made.id}
         return Refusal("permission_deferred", "come again", details)
 

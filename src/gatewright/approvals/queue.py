@@ -156,8 +156,8 @@ class ApprovalQueue:
     # -- for tasks (`tasks.tasks`) -----------------------------------------------------------------
 
     def withdraw(self, id: str) -> None:
-        """Whoever asked takes its request back, where nobody has decided on it."""
-        if self._store.withdraw(id):
+        """Whoever asked takes its request back, where nobody has decided on it and no call waits for that."""
+        if not self._waiters.get(id) and self._store.withdraw(id):
             self._write_down(id)
             self._wake()
 

@@ -97,13 +97,14 @@ class Tasks:
         tool: Callable[[Call], Tool | None],
         info: Callable[[], Mapping[str, Any]],
         random: Callable[[int], bytes],
+        alone: Callable[[str, Call], bool],
     ) -> None:
-        """`tool` is what a call would find; `info` is what the gateway calls itself."""
+        """`tool` is what a call would find; `info` is what the gateway calls itself; `alone` is whether nobody else asks for an approval."""
         self._queue = queue
         self._book = book
         self._looks = looks
         self._tool = tool
-        self._info = info
+        self._info, self._alone = info, alone
         self._random = random
         self.methods: Mapping[str, Callable[[Call, Back, _Elsewhere], Awaitable[Outcome]]] = {
             "tasks/get": self._get,
@@ -272,7 +273,7 @@ class Tasks:
     def _ended_early(self, entry: Entry) -> None:
         """What had not begun, or was answered in place of the cancellation, has ended as well."""
         self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
-        if not self._book.waiting(entry.approval):
+        if not self._book.waiting(entry.approval) and self._alone(entry.approval, entry.call):
             self._queue.withdraw(entry.approval)
 
     async def _update(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
@@ -315,6 +316,7 @@ def tasks_of(
     looks: Polls,
     supervisor: Supervisor,
     random: Callable[[int], bytes],
+    alone: Callable[[str, Call], bool],
 ) -> Tasks:
     """The tasks of one gateway."""
 
@@ -329,6 +331,7 @@ def tasks_of(
         tool=found,
         info=lambda: supervisor.info,
         random=random,
+        alone=alone,
     )
 
 
