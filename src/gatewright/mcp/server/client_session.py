@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from gatewright.call import Call, Caller, CannotAsk, Question, Refusal
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol import request_state
 from gatewright.mcp.protocol.client_params import Dropped, Notice, Rejected
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error
 from gatewright.mcp.protocol.refused_questions import refused_by
 from gatewright.mcp.server import notifications
 from gatewright.mcp.server.listening import Listening
-from gatewright.mcp.server.pending_input import PendingInputs, bound_to
+from gatewright.mcp.server.pending_input import PendingInputs
+from gatewright.mcp.server.sealed_state import opened
 from gatewright.mcp.server.served_request import ServedRequest, broken
 from gatewright.mcp.server.server_context import Presented, Reply, Running, ServerContext, Standing
 from gatewright.mcp.server.server_events import hears
@@ -267,12 +267,8 @@ class ClientSession:
         """Take up what a sealed state names: a call of ours that waits, or a server's own round."""
         params = inbound.params
         try:
-            state = self.front.sealer.open(
-                str(params["requestState"]),
-                principal=bound_to(self.caller, self.door, self.profile),
-                digest=request_state.request_digest(inbound.method, params),
-                now=self.front.clock(),
-            )
+            shown = self.shown._replace(door=self.door)
+            state = opened(self.front, shown, self.profile, inbound.method, params)
         except ValueError as problem:
             return self._reject(_foreign(inbound, str(problem)), reply)
         if state.kind == "upstream":

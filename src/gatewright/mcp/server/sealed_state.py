@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from gatewright.call import Answer, Call, Failure, Outcome
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Call, Caller, Failure, Outcome, UserContext
 from gatewright.mcp.protocol import input_required, request_state
 from gatewright.mcp.protocol.ended_calls import marked
 from gatewright.mcp.server.pending_input import PENDING_S, bound_to
-from gatewright.mcp.server.server_context import ServerContext
+from gatewright.mcp.server.server_context import Presented, ServerContext
+from gatewright.mcp.server.shown_rights import has_all_of
 
-__all__ = ["resealed", "state_of"]
+__all__ = ["opened", "resealed", "state_of"]
+
+
+_Rights = tuple[str | None, bool, tuple[UserContext, ...]]
+_rights, _said = msgspec.json.Encoder(), msgspec.json.Decoder(_Rights)
+
+
+def _of(caller: Caller) -> _Rights:
+    return caller.key_id, caller.token, caller.user
 
 
 def state_of(front: ServerContext, call: Call, handle: str) -> str:
@@ -17,6 +32,25 @@ def state_of(front: ServerContext, call: Call, handle: str) -> str:
     whose = bound_to(call.caller, call.door, call.profile)
     state = request_state.State("parked", whose, digest, front.clock() + PENDING_S, handle)
     return front.sealer.seal(state, front.random(12))
+
+
+def opened(
+    front: ServerContext, shown: Presented, profile: str, method: str, params: Mapping[str, Any]
+) -> request_state.State:
+    """What a state says that somebody comes back with. Raises `ValueError` where it was not given to that one, of whom a key with other limits is
+    another: a server's round goes on with the limits with which it began. (Of a parked call the limits are its own to know.)"""
+    state = front.sealer.open(
+        str(params["requestState"]),
+        principal=bound_to(shown.caller, shown.door, profile),
+        digest=request_state.request_digest(method, params),
+        now=front.clock(),
+    )
+    if state.kind == "upstream":
+        key, token, user = _said.decode(state.rights)
+        former = replace(shown.caller, key_id=key, token=token, user=user)
+        if not has_all_of(shown.caller, former):
+            raise ValueError(request_state.NOT_GIVEN)
+    return state
 
 
 def resealed(front: ServerContext, call: Call, answer: Answer) -> Outcome:
@@ -32,5 +66,6 @@ def resealed(front: ServerContext, call: Call, answer: Answer) -> Outcome:
         digest=request_state.request_digest(call.method, call.params),
         expires=front.clock() + PENDING_S,
         nonce=front.random(12),
+        rights=_rights.encode(_of(call.caller)).decode(),
     )
     return Answer(raw, answer.tool_error, modern=True)
