@@ -17,9 +17,10 @@ from gatewright.approvals.queue import LET_GO_A_TURN, STEPS_A_LOOK, ApprovalQueu
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
-from gatewright.call import Unrecorded
+from gatewright.call import Caller, Unrecorded
 from gatewright.storage.changes import drop
 from gatewright.storage.errors import StoreError
+from tests.gate_parts import a_call
 from tests.storage.parts import look, state_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
@@ -58,7 +59,7 @@ def store(folder: Path, now: float = 100.0) -> Approvals:
 
 @pytest.fixture
 async def desk(tmp_path: Path, trail: Trail) -> AsyncIterator[ApprovalQueue]:
-    made = ApprovalQueue(store(tmp_path), trail)
+    made = ApprovalQueue(store(tmp_path), trail, alone=lambda _, call: call.caller.id == "ann")
     yield made
     made.close()
 
@@ -177,16 +178,19 @@ async def test_whoever_asked_may_take_the_request_back(desk: ApprovalQueue, trai
     assert one is not None
     waiting = asyncio.ensure_future(desk.decided(one.id))
     await asyncio.sleep(0)
-    desk.withdraw(one.id)
+    ann = replace(a_call(), caller=Caller("ann"))
+    desk.withdraw(one.id, ann)
     await asyncio.sleep(0)
     assert not waiting.done()
     assert trail.names == ["requested"]
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
-    desk.withdraw(one.id)
+    desk.withdraw(one.id, replace(ann, caller=Caller("not alone")))
+    assert trail.names == ["requested"]
+    desk.withdraw(one.id, ann)
     assert trail.steps[-1][:3] == ("dev.gatewright.approval.withdrawn", "agent", "ann")
-    desk.withdraw(one.id)
-    desk.withdraw("ap_none")
+    desk.withdraw(one.id, ann)
+    desk.withdraw("ap_none", ann)
     assert trail.names == ["requested", "withdrawn"]
 
 

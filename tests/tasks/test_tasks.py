@@ -50,9 +50,9 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
-        self.desk = ApprovalQueue(self.store, lambda *_, **__: 1)
-        self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)
         self.askers = AskedCalls()
+        self.desk = ApprovalQueue(self.store, lambda *_, **__: 1, alone=self.askers.alone)
+        self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)
         self.calls: list[Call] = []
         self.policy = "p1"
         self.ends: Outcome | Exception = RAN
@@ -67,7 +67,6 @@ class World:
             tool=lambda _: self.tool,
             info=lambda: {"name": "gw"},
             random=os.urandom,
-            alone=self.askers.alone,
         )
         self.handled = partial(self.tasks.around, further=self.handle)
 

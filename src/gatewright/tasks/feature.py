@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from gatewright.approvals.asked_calls import AskedCalls
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.feature import Around, Feature, Ground
 from gatewright.kernel import Hooks
@@ -22,7 +21,6 @@ class TasksFeature(Feature):
 
     def __init__(self, ground: Ground) -> None:
         self._queue = ground.of(ApprovalQueue)
-        self._asked = ground.of(AskedCalls) or AskedCalls()
         self._polls = ground.of(Polls) or Polls(time.monotonic)
         self._random = ground.random
 
@@ -30,8 +28,7 @@ class TasksFeature(Feature):
         """The hook, the methods, and what clients hear of them."""
         if self._queue is None:
             return Around()
-        alone = self._asked.alone
-        tasks = tasks_of(self._queue, self._polls, servers, self._random, alone)
+        tasks = tasks_of(self._queue, self._polls, servers, self._random)
         return Around(
             hooks=Hooks(around=(tasks.around,), stands=(tasks.stands,)),
             shared=tasks.methods,

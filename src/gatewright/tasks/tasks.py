@@ -71,8 +71,8 @@ class Queue(Protocol):
     async def decided(self, id: str) -> None:
         """Wait until a request is no longer undecided."""
 
-    def withdraw(self, id: str) -> None:
-        """Whoever asked takes its request back, where nobody has decided on it."""
+    def withdraw(self, id: str, call: Call) -> None:
+        """Whoever asked by this call takes its request back, where nobody else asked and nobody has decided on it."""
 
 
 class _Nobody:
@@ -97,14 +97,13 @@ class Tasks:
         tool: Callable[[Call], Tool | None],
         info: Callable[[], Mapping[str, Any]],
         random: Callable[[int], bytes],
-        alone: Callable[[str, Call], bool],
     ) -> None:
-        """`tool` is what a call would find; `info` is what the gateway calls itself; `alone` is whether nobody else asks for an approval."""
+        """`tool` is what a call would find; `info` is what the gateway calls itself."""
         self._queue = queue
         self._book = book
         self._looks = looks
         self._tool = tool
-        self._info, self._alone = info, alone
+        self._info = info
         self._random = random
         self.methods: Mapping[str, Callable[[Call, Back, _Elsewhere], Awaitable[Outcome]]] = {
             "tasks/get": self._get,
@@ -273,8 +272,8 @@ class Tasks:
     def _ended_early(self, entry: Entry) -> None:
         """What had not begun, or was answered in place of the cancellation, has ended as well."""
         self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
-        if not self._book.waiting(entry.approval) and self._alone(entry.approval, entry.call):
-            self._queue.withdraw(entry.approval)
+        if not self._book.waiting(entry.approval):
+            self._queue.withdraw(entry.approval, entry.call)
 
     async def _update(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
         """Nothing is asked of the caller of such a task, so no answer is outstanding."""
@@ -316,7 +315,6 @@ def tasks_of(
     looks: Polls,
     supervisor: Supervisor,
     random: Callable[[int], bytes],
-    alone: Callable[[str, Call], bool],
 ) -> Tasks:
     """The tasks of one gateway."""
 
@@ -331,7 +329,6 @@ def tasks_of(
         tool=found,
         info=lambda: supervisor.info,
         random=random,
-        alone=alone,
     )
 
 
