@@ -24,6 +24,7 @@ __all__ = [
     "event_of",
     "is_channel",
     "matches",
+    "of_servers",
     "severity_of",
 ]
 
@@ -204,6 +205,13 @@ def is_channel(name: str) -> bool:
 def matches(pattern: str, channel: str) -> bool:
     """Whether a channel is meant by a name that was asked for."""
     return channel.startswith(pattern[:-1]) if pattern.endswith(".*") else pattern == channel
+
+
+def of_servers(channel: str, caller: Caller) -> bool:
+    """Whether a server is asked for a channel in the name of a caller, and heard on it. To a gateway behind this one all that call through this
+    one are one caller: what is `own` there is anybody's here, so that operators alone hear of it. Other names are the server's own to tell."""
+    known = CHANNELS.get(channel)
+    return known is None or known.hears == "server" or caller.kind == "operator"
 
 
 def severity_of(name: Any) -> int | None:

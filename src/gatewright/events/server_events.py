@@ -1,7 +1,6 @@
 """`ServerEvents`: one subscription at an MGP server for all clients that want the same events; passes these on, rate limited; resubscribes.
 
-Clients that want the same of a server share one subscription there. It is made on the server's main connection, and made again
-whenever that is a new one. What a server sends under an id that it did not give out is dropped.
+Clients that want the same of a server share one subscription on its main connection, made again whenever that is a new one. What a server sends under an id that it did not give out is dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gatewright.call import Caller
-from gatewright.events.channels import LONGEST_NAME, is_channel, matches, severity_of
+from gatewright.events.channels import LONGEST_NAME, is_channel, matches, of_servers, severity_of
 from gatewright.events.event_rate import RATE, EventRate
 from gatewright.events.subscriptions import Said, Subscription, Subscriptions
 from gatewright.mcp.client.link import Link, ServerFailed
@@ -151,8 +150,9 @@ class ServerEvents:
     def _ask_each(self, one: Subscription, links: Mapping[str, Link]) -> list[_Held]:
         if one not in self._every:  # it ended before this had its turn, and would never end again
             return []
-        channels, catalogue = tuple(sorted(one.asked)), self._servers.catalogue
-        if not catalogue.knows(one.profile):
+        channels = tuple(sorted(name for name in one.asked if of_servers(name, one.caller)))
+        catalogue = self._servers.catalogue
+        if not channels or not catalogue.knows(one.profile):
             return []
         seen = catalogue.servers(one.profile, one.caller)
         keys = [_Key(name, channels, one.severity) for name in seen if name in links]
@@ -371,8 +371,8 @@ class ServerEvents:
             told[DROPPED] = dropped
 
         def may(caller: Caller, profile: str, session: str | None) -> bool:
-            catalogue = self._servers.catalogue
-            return catalogue.knows(profile) and server in catalogue.servers(profile, caller)
+            seen, open_ = self._servers.catalogue, of_servers(channel, caller)
+            return open_ and seen.knows(profile) and server in seen.servers(profile, caller)
 
         said = Said(told)
         for one in tuple(held.users):
