@@ -55,6 +55,7 @@ class World:
         self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)
         self.calls: list[Call] = []
         self.policy = "p1"
+        self.taken_back = False
         self.ends: Outcome | Exception = RAN
         self.asked: list[str] = []
         self.tool: Tool | None = a_tool("echo")
@@ -67,6 +68,7 @@ class World:
             tool=lambda _: self.tool,
             info=lambda: {"name": "gw"},
             random=os.urandom,
+            withheld=lambda *_: self.taken_back,
         )
         self.handled = partial(self.tasks.around, further=self.handle)
 
@@ -379,3 +381,18 @@ async def test_a_call_that_ends_at_once_is_a_task_only_where_that_is_offered(wor
     world.tool = a_tool("echo")
     assert await world.handled(wanting(core), Mute()) == RAN
     assert await world.handled(wanting(), Mute()) == RAN
+
+
+async def test_the_result_of_a_task_is_not_handed_out_past_its_grant(world: World) -> None:
+    id = await made(world)
+    world.approve()
+    async with asyncio.timeout(10):
+        while (await world.stands(id))["status"] == "working":
+            await asyncio.sleep(0)
+    assert "result" in await world.stands(id)
+    world.taken_back = True
+    found = await world.stands(id)
+    assert "not for this caller any more" in json.dumps(found)
+    assert RAN.raw.decode() not in json.dumps(found)
+    world.taken_back = False
+    assert "result" in await world.stands(id)

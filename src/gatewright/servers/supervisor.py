@@ -20,8 +20,10 @@ from typing import Any
 from gatewright.call import Caller, Target, Tool
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.related_tasks import named
+from gatewright.mcp.server.kept_answers import About
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
+from gatewright.servers.kept_answers import withheld
 from gatewright.servers.listing import CHANGES, Listing
 from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
@@ -275,8 +277,7 @@ class Supervisor:
     # -- for doors -----------------------------------------------------------------------------------
 
     async def describe(self, profile: str, caller: Caller) -> tuple[dict[str, Any], str]:
-        """Capabilities and instructions of what is behind a profile for a caller, once the servers
-        have started or had their time. Raises `KeyError` for an unknown profile."""
+        """Capabilities and instructions of a profile's servers for a caller, once they have started or had their time. Raises `KeyError`."""
         await self.settled()
         if not self.catalogue.knows(profile):
             raise KeyError(profile)
@@ -315,9 +316,12 @@ class Supervisor:
         one = Listener(caller, profile, session, take, audit, door, holder or session, still)
         return self.hub.watch(one)
 
+    def withheld(self, caller: Caller, profile: str, about: About) -> bool:
+        """Whether what was kept for a caller is not for it any more."""
+        return withheld(self.catalogue, caller, profile, about)
+
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
-        """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones, and
-        for those that the caller must not learn of."""
+        """The `x-mcp-header` annotations of a tool by its exposed name; empty for those that the caller must not learn of."""
         tool = self.catalogue.tool(profile, name) if self.catalogue.knows(profile) else None
         if tool is None or not tool.headers or not self.catalogue.sight.tool(caller, tool):
             return {}

@@ -10,12 +10,15 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Failure, Outcome, UserContext
 from gatewright.mcp.protocol import input_required, request_state
+from gatewright.mcp.protocol.client_params import Rejected
 from gatewright.mcp.protocol.ended_calls import marked
+from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.server.pending_input import PENDING_S, bound_to
 from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.server.shown_rights import has_all_of
+from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["opened", "resealed", "state_of"]
+__all__ = ["foreign", "opened", "resealed", "state_of"]
 
 
 _Rights = tuple[str | None, bool, tuple[UserContext, ...]]
@@ -51,6 +54,11 @@ def opened(
         if not has_all_of(shown.caller, former):
             raise ValueError(request_state.NOT_GIVEN)
     return state
+
+
+def foreign(inbound: Inbound, problem: str) -> Rejected:
+    """The refusal of one."""
+    return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, problem, client=inbound.client)
 
 
 def resealed(front: ServerContext, call: Call, answer: Answer) -> Outcome:
