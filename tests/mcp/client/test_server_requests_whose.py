@@ -1,9 +1,8 @@
 """Whose a question is: every kind of question, asked at every moment in the life of every mix of calls.
 
 The model knows for which call the server asks, which the connection does not. A call whose question is open waits for it: its
-server does not answer it before (`docs/decisions/0046-under-its-own-name.md`). What is looked at from outside: a caller is only
-ever asked about its own call, and where it cannot be known whose it is, nobody is asked.
-"""
+server does not answer it before (`docs/decisions/0046-under-its-own-name.md`). What is looked at from outside: a caller is only ever asked
+about its own call, and where it cannot be known whose it is, nobody is asked."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gatewright.call import ANONYMOUS, Call, Failure, Question, UserContext
+from gatewright.call import ANONYMOUS, Failure, Question, UserContext
 from gatewright.mcp.client import server_requests
 from gatewright.mcp.client.pending_requests import Clock, PendingRequest
 from gatewright.mcp.client.server_requests import UNATTRIBUTABLE, ServerRequests
@@ -24,6 +23,7 @@ from gatewright.mcp.wire import jsonrpc
 from tests.servers.rig import LEGACY, MODERN, make_call
 
 METHODS = ("elicitation/create", "sampling/createMessage", "roots/list", "vendor/question")
+LESS = replace(ANONYMOUS, user=(UserContext(resources=("/srv/**",)),))
 Act = Literal["start", "answer", "cancel", "late", "ask", "wait", "exact"]
 
 
@@ -54,21 +54,14 @@ class World:
         self.clock = Clock({})
         self.questions = ServerRequests("s", self.said)
         self.ids = itertools.count(1)
-        self.waiting: dict[bytes, int] = {}
-        """By open question: the call that waits for it."""
+        self.waiting: dict[bytes, int] = {}  # by open question: the call that waits for it
 
     def start(self, session: str | None, modern: bool) -> None:
         number = next(self.ids)
-        # `a less` is session `a` with a key of other limits.
-        name, _, less = (session or "").partition(" ")
-        call: Call = make_call(
-            "tool",
-            "tools/call",
-            {},
-            session=name or None,
-            client=MODERN if modern else LEGACY,
-            caller=replace(ANONYMOUS, user=(UserContext(resources=("/srv/**",)),) if less else ()),
-        )
+        name, _, less = (session or "").partition(" ")  # `a less` is `a` with a key of other limits
+        caller, client = LESS if less else ANONYMOUS, MODERN if modern else LEGACY
+        who: Any = {"session": name or None, "client": client, "caller": caller}
+        call = make_call("tool", "tools/call", {}, **who)
         loop = asyncio.get_running_loop()
         one = PendingRequest(number, call, Caller(self, number), self.clock, loop.create_future())
         one.due = loop.time() + 1000

@@ -16,9 +16,14 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from gatewright.call import UserContext
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["NOT_GIVEN", "Sealer", "State", "request_digest"]
+__all__ = ["NOT_GIVEN", "Rights", "Sealer", "State", "request_digest"]
+
+
+Rights = tuple[str | None, bool, tuple[UserContext, ...]]
+"""The id of a key, whether it was a token, and its limits."""
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
@@ -29,8 +34,8 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     digest: str
     expires: float
     text: str
-    rights: str = ""
-    """Of `upstream`: with which limits the first request was made, as its maker spells them."""
+    rights: Rights | None = None
+    """Of `upstream`: what the first request was made with."""
 
 
 def request_digest(method: str, params: Mapping[str, Any]) -> str:
@@ -93,7 +98,7 @@ class Sealer:
         digest: str,
         expires: float,
         nonce: bytes,
-        rights: str = "",
+        rights: Rights | None = None,
     ) -> bytes:
         """An `input_required` result of a modern server with its state sealed for one caller."""
         members: dict[str, Any] = dict(jsonrpc.decode_members(result))

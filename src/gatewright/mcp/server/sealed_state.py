@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Caller, Failure, Outcome, UserContext
+from gatewright.call import Answer, Call, Caller, Failure, Outcome
 from gatewright.mcp.protocol import input_required, request_state
 from gatewright.mcp.protocol.client_params import Rejected
 from gatewright.mcp.protocol.ended_calls import marked
@@ -19,14 +18,6 @@ from gatewright.mcp.server.shown_rights import has_all_of
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["foreign", "opened", "resealed", "state_of"]
-
-
-_Rights = tuple[str | None, bool, tuple[UserContext, ...]]
-_rights, _said = msgspec.json.Encoder(), msgspec.json.Decoder(_Rights)
-
-
-def _of(caller: Caller) -> _Rights:
-    return caller.key_id, caller.token, caller.user
 
 
 def state_of(front: ServerContext, call: Call, handle: str) -> str:
@@ -41,19 +32,23 @@ def opened(
     front: ServerContext, shown: Presented, profile: str, method: str, params: Mapping[str, Any]
 ) -> request_state.State:
     """What a state says that somebody comes back with. Raises `ValueError` where it was not given to that one, of whom a key with other limits is
-    another: a server's round goes on with the limits with which it began. (Of a parked call the limits are its own to know.)"""
+    another: a server's round goes on with the limits with which it began. (A parked call knows its own.)"""
     state = front.sealer.open(
         str(params["requestState"]),
         principal=bound_to(shown.caller, shown.door, profile),
         digest=request_state.request_digest(method, params),
         now=front.clock(),
     )
-    if state.kind == "upstream":
-        key, token, user = _said.decode(state.rights)
-        former = replace(shown.caller, key_id=key, token=token, user=user)
-        if not has_all_of(shown.caller, former):
-            raise ValueError(request_state.NOT_GIVEN)
+    if state.kind == "upstream" and not _goes_on(shown.caller, state.rights):
+        raise ValueError(request_state.NOT_GIVEN)
     return state
+
+
+def _goes_on(caller: Caller, rights: request_state.Rights | None) -> bool:
+    if rights is None:
+        return False
+    key, token, user = rights
+    return has_all_of(caller, replace(caller, key_id=key, token=token, user=user))
 
 
 def foreign(inbound: Inbound, problem: str) -> Rejected:
@@ -74,6 +69,6 @@ def resealed(front: ServerContext, call: Call, answer: Answer) -> Outcome:
         digest=request_state.request_digest(call.method, call.params),
         expires=front.clock() + PENDING_S,
         nonce=front.random(12),
-        rights=_rights.encode(_of(call.caller)).decode(),
+        rights=(call.caller.key_id, call.caller.token, call.caller.user),
     )
     return Answer(raw, answer.tool_error, modern=True)
