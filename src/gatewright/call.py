@@ -1,13 +1,14 @@
 """Types of calls, for all parts: `Call`, `Caller`, `Client`, `Tool`, outcomes, `Event`, `Question`; interfaces `Gate`, `Filter`, `Back`.
 
-Every request, at whichever endpoint it arrives, becomes one `Call`. The kernel walks it through the
-gates, hands it to its owner, cleans what comes back with the filters, and returns one `Outcome`.
-Nothing here knows a transport, a protocol revision or a clock.
+Every request, at whichever endpoint it arrives, becomes one `Call`. The kernel walks it through the gates, hands it to its owner,
+cleans what comes back with the filters, and returns one `Outcome`. Nothing here knows a transport, a protocol revision or a clock.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal, Protocol, cast
 
 import msgspec
@@ -68,6 +69,11 @@ class UserContext(msgspec.Struct, frozen=True):
     """Of a token: permissions that it lacks, each with a scope that would give it."""
 
 
+@lru_cache(maxsize=1024)
+def _digest(limits: tuple[UserContext, ...]) -> str:
+    return hashlib.blake2b(msgspec.json.encode(limits), digest_size=16).hexdigest()
+
+
 Who = tuple[str, str]
 """Kind and id of a caller."""
 
@@ -90,6 +96,15 @@ class Caller(msgspec.Struct, frozen=True, gc=False):
     def who(self) -> Who:
         """What tells callers apart. The id alone does not: a key may be named as a host of this machine is."""
         return self.kind, self.id
+
+    @property
+    def limits(self) -> str:
+        """A digest of its limits: keys of one caller with the same may see the same."""
+        return _digest(self.user)
+
+    def party(self, session: str) -> str:
+        """Who shares what is asked and said in a session: all keys of one caller with equal limits (decision 0119)."""
+        return f"{session} {_digest(self.user)}"
 
 
 ANONYMOUS = Caller("anonymous", "anonymous")
@@ -207,17 +222,20 @@ class Call(msgspec.Struct, frozen=True):
     listen: str | None = None
     """The open `subscriptions/listen` that it belongs to."""
     size: int = 0
-    """Bytes of the JSON text that the arguments were read from with all other params; 0 where nobody knows, as where they were
-    changed since and may be more."""
+    """Bytes of the JSON text that the arguments were read from with all other params; 0 where nobody knows, or they were changed since."""
     touches: tuple[Any, Sequence[Any]] | None = None
-    """The arguments that `access` has looked through in slices, and what it found in them: what they name that may be limited. So
-    nobody who asks again about a running call goes through all of its texts at once."""
+    """The arguments that `access` has looked through in slices, and what they name that may be limited. So nobody who asks again
+    about a running call goes through all of its texts at once."""
 
     @property
     def payer(self) -> Hashable:
-        """Whose share of the workers it takes: its caller's, but where somebody else wants to know what would become of it (the fact
-        `asked_by`)."""
+        """Whose share of the workers it takes: its caller's, or of who wants to know what would become of it (the fact `asked_by`)."""
         return cast("Hashable", self.facts.get("asked_by", self.caller.who))
+
+    @property
+    def party(self) -> str:
+        """Whose exchange with a server it is: the session's and its limits', or the call's own where there are no sessions."""
+        return self.id if self.session is None else self.caller.party(self.session)
 
     @property
     def holder(self) -> str | None:
@@ -237,9 +255,7 @@ class Call(msgspec.Struct, frozen=True):
 
     @property
     def repeatable(self) -> bool:
-        """Whether making it twice does no more than making it once, as far as that may be relied on: what only reads by its
-        method, and what the operator says so of."""
-        # By its method it only reads.
+        """Whether making it twice surely does no more than making it once: what only reads by its method, or by the operator's word."""
         if self.kind in ("list", "prompt", "resource"):
             return True
         return self.tool is not None and self.tool.repeatable

@@ -62,6 +62,14 @@ def test_another_definition_of_the_tool_is_asked_about_again() -> None:
     assert not kept.holds(a_tool_call(changed), changed, 60)
 
 
+def test_another_program_behind_the_id_of_its_server_is_asked_about_again() -> None:
+    kept = Agreements(Clock())
+    tool = a_tool("search")
+    kept.add(a_tool_call(tool), tool, origin="one")
+    assert kept.holds(a_tool_call(tool), tool, 60, "one")
+    assert not kept.holds(a_tool_call(tool), tool, 60, "other")
+
+
 def test_what_is_kept_has_a_bound_and_the_oldest_goes_first() -> None:
     kept = Agreements(Clock())
     tool = a_tool("search")

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from gatewright.approvals import asked_calls
 from gatewright.approvals.asked_calls import AskedCalls
-from gatewright.call import Client, UserContext
-from tests.gate_parts import AGENT, a_tool, a_tool_call
+from gatewright.call import ANONYMOUS, Caller, Client, UserContext
+from tests.gate_parts import AGENT, a_call, a_tool, a_tool_call
 
 WIPE = a_tool("wipe", risk_level="dangerous")
 
@@ -63,3 +63,28 @@ def test_a_name_of_a_program_that_is_no_text_is_left_out() -> None:
     found = kept.of("ap_1")
     assert found is not None
     assert found.program == "v" * 200
+
+
+def test_who_asks_alone_is_one_caller_with_the_same_limits_and_without_a_name_one_session() -> None:
+    asked, tool = AskedCalls(), WIPE
+    ann, less = Caller("ann"), Caller("ann", user=(UserContext(resources=("/srv/**",)),))
+    every = [
+        (ann, "s", True),
+        (replace(ann, key_id="k2"), "t", True),
+        (less, "s", False),
+        (ANONYMOUS, "s", True),
+        (ANONYMOUS, "t", False),
+        (ANONYMOUS, None, False),
+    ]
+    for number, (caller, session, alone) in enumerate(every):
+        first = ann if caller.id == "ann" else caller
+        approval = f"{number}"
+        before = replace(
+            a_call(), caller=first, session=session if caller is not ANONYMOUS else "s"
+        )
+        call = replace(before, caller=caller, session=session)
+        asked.note(approval, before, tool)
+        assert asked.alone(approval, call) is alone
+        asked.note(approval, call, tool)
+        assert asked.alone(approval, call) is asked.alone(approval, before) is alone
+    assert not asked.alone("unknown", replace(a_call(), caller=ann))

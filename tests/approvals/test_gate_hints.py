@@ -24,7 +24,8 @@ class House:
     def __init__(self, *grants: Grant, lasts_s: float = 600.0) -> None:
         self.now = 50.0
         self.access = Access(Grants(grants or (Grant(AGENT.id, "srv"),)), lambda: 0.0)
-        world = OpenWorld(Agreements(lambda: self.now), lasts_s)
+        self.origin = "one"
+        world = OpenWorld(Agreements(lambda: self.now), lasts_s, lambda _: self.origin)
         self.gate = Confirm(self.access, lambda: self.now, patience_s=30, open_world=world)
 
     async def run(self, tool: Tool, back: Mute) -> Call | Refusal:
@@ -93,3 +94,12 @@ async def test_a_rehearsal_says_that_somebody_would_be_asked_and_asks_nobody() -
     assert isinstance(passed, Call)
     found = await house.gate.rehearse(passed)
     assert isinstance(found, Refusal)
+
+
+async def test_a_yes_is_none_to_what_a_reload_put_behind_the_id_of_the_server() -> None:
+    house = House()
+    for origin, asked in (("one", 1), ("one", 0), ("other", 1), ("one", 0)):
+        house.origin = origin
+        back = Asked(YES)
+        assert isinstance(await house.run(REACHES, back), Call)
+        assert len(back.questions) == asked

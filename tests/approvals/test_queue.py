@@ -17,9 +17,10 @@ from gatewright.approvals.queue import LET_GO_A_TURN, STEPS_A_LOOK, ApprovalQueu
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
-from gatewright.call import Unrecorded
+from gatewright.call import Caller, Unrecorded
 from gatewright.storage.changes import drop
 from gatewright.storage.errors import StoreError
+from tests.gate_parts import a_call
 from tests.storage.parts import look, state_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
@@ -58,7 +59,7 @@ def store(folder: Path, now: float = 100.0) -> Approvals:
 
 @pytest.fixture
 async def desk(tmp_path: Path, trail: Trail) -> AsyncIterator[ApprovalQueue]:
-    made = ApprovalQueue(store(tmp_path), trail)
+    made = ApprovalQueue(store(tmp_path), trail, alone=lambda _, call: call.caller.id == "ann")
     yield made
     made.close()
 
@@ -144,9 +145,7 @@ async def test_nobody_waits_for_what_nobody_knows(desk: ApprovalQueue) -> None:
     assert await asyncio.wait([waiting], timeout=10) == ({waiting}, set())
 
 
-async def test_what_waits_is_counted_until_it_is_decided(
-    desk: ApprovalQueue, tmp_path: Path
-) -> None:
+async def test_what_waits_is_counted_until_decided(desk: ApprovalQueue, tmp_path: Path) -> None:
     assert desk.waiting == 0
     made = desk.ask(ASKED, **MORE)
     assert made is not None
@@ -172,19 +171,20 @@ async def test_what_nobody_decides_in_time_is_recorded_though_nothing_else_happe
 
 
 async def test_whoever_asked_may_take_the_request_back(desk: ApprovalQueue, trail: Trail) -> None:
-    """Who waits by it is told, and the record says who it was."""
+    """The record says who it was. While a call waits for it, or others ask for it, it stays with its votes."""
     one = desk.ask(ASKED, **MORE)
     assert one is not None
+    ann, other = (replace(a_call(), caller=Caller(name)) for name in ("ann", "other"))
     waiting = asyncio.ensure_future(desk.decided(one.id))
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    desk.withdraw(one.id)
-    async with asyncio.timeout(10):
-        await waiting
-    assert trail.steps[-1][:3] == ("dev.gatewright.approval.withdrawn", "agent", "ann")
-    desk.withdraw(one.id)
-    desk.withdraw("ap_none")
-    assert trail.names == ["requested", "withdrawn"]
+    await asyncio.wait([waiting], timeout=0.01)
+    desk.withdraw(one.id, ann)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    desk.withdraw(one.id, other)
+    assert trail.names == ["requested"]
+    for id in (one.id, one.id, "ap_none"):
+        desk.withdraw(id, ann)
+    assert (trail.names, trail.steps[-1][1:3]) == (["requested", "withdrawn"], ("agent", "ann"))
 
 
 def several(folder: Path, count: int) -> list[Asked]:

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from gatewright.approvals.store import Approvals
 from tests.approvals import test_store
-from tests.approvals.test_store import HOUR, Clock, ask, other
+from tests.approvals.store_parts import HOUR, Clock, ask
+from tests.approvals.test_store import other
 
 clock, queue = test_store.clock, test_store.queue
 

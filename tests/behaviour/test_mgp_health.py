@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour.event_house import EVERY
+from tests.behaviour.event_house import EVERY, bearer, made_key
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import host
 from tests.behaviour.test_mgp_lifecycle import (
@@ -82,8 +82,9 @@ async def test_the_uptime_grows(healthy: Gateway) -> None:
 async def test_the_status_says_what_is_there_and_what_is_in_flight(
     healthy: Gateway, door: str
 ) -> None:
-    """MGP-11.3-4"""
-    async with host(healthy, door, can=OFFER) as client:
+    """MGP-11.3-4. Where there are no sessions, calls without a name are anybody's, and none is told of."""
+    headers = bearer(made_key(healthy, "ann")["key"]) if door == "http 2026-07-28" else None
+    async with host(healthy, door, can=OFFER, headers=headers) as client:
         call = {"name": "plain__slow", "arguments": {"seconds": 2}}
         slow = await client.start("tools/call", call)
         await until_pending(client, 1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.behaviour.event_house import bearer, made_key
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 
@@ -37,6 +38,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         agents={
             "anonymous": {"pinned": ["shop/summarize"]},
             "local": {"pinned": ["shop/summarize"]},
+            "ann": {"pinned": ["shop/summarize"]},
         },
     )
     with running(tmp_path_factory.mktemp("shop"), content) as gateway:
@@ -70,6 +72,11 @@ def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     )
     with running(tmp_path_factory.mktemp("roomy"), content) as gateway:
         yield gateway
+
+
+def named(gateway: Gateway, door: str) -> dict[str, str] | None:
+    """A key where there are no sessions: of who has neither that nor a name, nothing is kept."""
+    return bearer(made_key(gateway, "ann")["key"]) if door == "http 2026-07-28" else None
 
 
 async def session(client: Host) -> dict[str, Any]:
@@ -129,7 +136,7 @@ async def test_little_of_the_whole_list_is_left(shop: Gateway) -> None:
 @pytest.mark.parametrize("door", DOORS)
 async def test_a_session_keeps_what_it_used_and_nothing_else(shop: Gateway, door: str) -> None:
     """MGP-16.7-1, MGP-16.7-3, MGP-16.7-4, MGP-16.8-1: names, tokens and budget; what was only found is not kept."""
-    async with host(shop, door, can=OFFER) as client:
+    async with host(shop, door, can=OFFER, headers=named(shop, door)) as client:
         if not client.modern:  # without sessions it is the same caller as before
             assert (await session(client))["cached"] == []
         await client.request("mgp/tools/discover", {"query": "parse csv"})
@@ -143,14 +150,14 @@ async def test_a_session_keeps_what_it_used_and_nothing_else(shop: Gateway, door
         assert found["tool_context_budget"] == BUDGET
         assert json.loads(await client.text("mgp_tools_session"))["cached"] == found["cached"]
     if not door.endswith("2026-07-28"):
-        async with host(shop, door, can=OFFER) as client:
+        async with host(shop, door, can=OFFER, headers=named(shop, door)) as client:
             assert (await session(client))["cached"] == []
 
 
 @pytest.mark.parametrize("door", DOORS)
 async def test_tools_are_evicted_and_pinned_ones_are_not(shop: Gateway, door: str) -> None:
     """MGP-16.7-5."""
-    async with host(shop, door, can=OFFER) as client:
+    async with host(shop, door, can=OFFER, headers=named(shop, door)) as client:
         await client.call("shop__grep", pattern="x")
         await client.call("shop__read_file", path="sales.csv")
         before = await session(client)
@@ -176,7 +183,7 @@ async def test_the_least_recently_used_goes_first_and_pinned_tools_never(
     tight: Gateway, door: str
 ) -> None:
     """MGP-16.8-2."""
-    async with host(tight, door, can=OFFER) as client:
+    async with host(tight, door, can=OFFER, headers=named(tight, door)) as client:
         await client.call("shop__grep", pattern="x")
         await client.call("shop__parse_csv", csv="a\n1\n")
         await client.call("shop__grep", pattern="x")
@@ -196,7 +203,10 @@ async def test_an_answer_has_as_many_tools_as_fit(
 ) -> None:
     """MGP-16.8-3: fewer results, and the same number that there are."""
     asked = {"query": "csv file text", "max_results": 20}
-    async with host(tight, door, can=OFFER) as small, host(roomy, door, can=OFFER) as large:
+    async with (
+        host(tight, door, can=OFFER, headers=named(tight, door)) as small,
+        host(roomy, door, can=OFFER, headers=named(roomy, door)) as large,
+    ):
         few = await small.request("mgp/tools/discover", asked)
         assert 0 < len(few["tools"]) < few["total_available"]
         some = await large.request("mgp/tools/discover", asked)
@@ -225,7 +235,7 @@ async def test_context_management_is_a_server_like_any_other(
     """MGP-10.1-2: tools that shorten a context are found, called and let go; where its budget is small, for room that others had."""
     kept: dict[str, list[str]] = {}
     for gateway in (roomy, tight):
-        async with host(gateway, door, can=OFFER) as client:
+        async with host(gateway, door, can=OFFER, headers=named(gateway, door)) as client:
             await client.request(
                 "mgp/tools/session/evict", {"tools": (await session(client))["cached"]}
             )
@@ -253,3 +263,10 @@ async def test_context_management_is_a_server_like_any_other(
             assert (await session(client))["total_tokens"] == bare["total_tokens"]
     every = ["shop__grep", "shop__read_file", "shop__extract_key_facts"]
     assert kept == {"roomy": every, "tight": every[1:]}
+
+
+async def test_of_who_has_neither_a_session_nor_a_name_nothing_is_kept(shop: Gateway) -> None:
+    """That is anybody: what one used would be told to all, and let go by each of them."""
+    async with host(shop, "http 2026-07-28", can=OFFER) as client:
+        await client.call("shop__grep", pattern="x")
+        assert (await session(client))["cached"] == []

@@ -6,14 +6,17 @@ Chunks carry in `x` whose call they are of and a number, `piece-3`; an event of 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tests.behaviour.two_sided_offers import LISTS
 
-__all__ = ["CHANNELS", "FINDING", "OF_ALL", "Hearing", "Sent", "Speaks", "Subscribed", "events", "fits", "pieces"]  # fmt: skip
+__all__ = ["CHANNELS", "FINDING", "OF_ALL", "OWN", "Hearing", "Sent", "Speaks", "Subscribed", "events", "fits", "of_servers", "pieces"]  # fmt: skip
 
 CHANNELS = ("tool.flood", "security.scan", "system.*", "tool.started", "tool.*")
 """What clients subscribe to: channels that servers have, and some of the gateway's own."""
+OWN = frozenset({"tool.started", "security.access_denied"})
+"""Those of the gateway's own: no server is asked for them in the name of a client, nor heard on them."""
 FINDING = ("mgp/tools/discover", "mgp/tools/request", "mgp/discovery/list")
 OF_ALL = frozenset({*FINDING, *LISTS})
 """What is answered of all that somebody may see."""
@@ -34,6 +37,11 @@ def events(text: str) -> list[int]:
 def fits(pattern: str, channel: str) -> bool:
     """Whether a name that was asked for means a channel."""
     return channel.startswith(pattern[:-1]) if pattern.endswith(".*") else channel == pattern
+
+
+def of_servers(channels: Iterable[str]) -> tuple[str, ...]:
+    """What servers are asked for of channels that a client wants."""
+    return tuple(sorted(one for one in channels if one not in OWN))
 
 
 class Sent(NamedTuple):

@@ -17,7 +17,7 @@ from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import HOSTS, REGISTERED, SERVERS, Asked, visible
 from tests.behaviour.two_sided_gathering import Gathering
-from tests.behaviour.two_sided_mgp import CHANNELS, FINDING, Sent, fits
+from tests.behaviour.two_sided_mgp import CHANNELS, FINDING, OWN, Sent, fits, of_servers
 from tests.behaviour.two_sided_servers import End, Work
 from tests.behaviour.two_sided_speaking import any_work
 from tests.behaviour.two_sided_steps import callers, inside, where, which
@@ -111,7 +111,7 @@ async def cancels(house: House, who: str, ident: Any) -> None:
 async def subscribes(house: House, who: str, channels: list[str]) -> str:
     """A client wants to hear of channels: the id of its subscription."""
     for server in visible(who) & set(OURS):
-        house.channels.add((server, tuple(sorted(channels))))
+        house.channels.add((server, of_servers(channels)))
     return str((await _subscribed(house, who, {"channels": channels})).get("subscription_id", ""))
 
 
@@ -172,7 +172,11 @@ async def sends(house: House, end: End, ident: Any, channel: str, **more: Any) -
     house.sent.append(Sent(name, channel, right))
     words = {"x": f"by-{name} event-{number}"}
     exact = [who for who in house.who_hears(name, channel) if right and not more]
-    exact = [who for who in exact if tuple(sorted(patterns)) in _wanted(house.clients[who])]
+    exact = [
+        who
+        for who in exact
+        if channel not in OWN and tuple(sorted(patterns)) in _wanted(house.clients[who])
+    ]
     params = {"subscription_id": ident, "channel": channel, "data": words, **more}
     end.say(None, method="notifications/mgp.event", params=params)
     await house.rest()
@@ -180,7 +184,7 @@ async def sends(house: House, end: End, ident: Any, channel: str, **more: Any) -
 
 
 def _wanted(client: Client) -> set[tuple[str, ...]]:
-    return {tuple(sorted(one.channels)) for one in client.subscriptions.values()}
+    return {of_servers(one.channels) for one in client.subscriptions.values()}
 
 
 def called_back(end: End, one: Work) -> str:

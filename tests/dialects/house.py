@@ -34,6 +34,7 @@ from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
 from gatewright.mcp.protocol.request_state import Sealer
 from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.server.http_app import App
+from gatewright.mcp.server.kept_answers import About
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.server_context import Changes, Described, ServerContext
 from gatewright.mcp.wire import jsonrpc
@@ -116,6 +117,8 @@ class Upstream:
         """By which name each is heard of."""
         self.headers: dict[str, Mapping[tuple[str, ...], str]] = {}
         self.forgotten: list[str] = []
+        self.taken_back: set[str] = set()
+        """What no caller may see any more of what was kept for it."""
         self.tools: dict[str, Tool] = {}
         self._count = itertools.count()
         self.waits: list[Callable[[], Awaitable[None]]] = []
@@ -152,6 +155,9 @@ class Upstream:
 
     def making(self, profile: str) -> Awaitable[None] | None:
         return self.waits.pop()() if self.waits else None
+
+    def withheld(self, caller: Caller, profile: str, about: About) -> bool:
+        return about.name in self.taken_back
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         return self.headers.get(name, {})

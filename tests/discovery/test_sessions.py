@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import KERNEL, Answer, Call, Caller, Failure
+from gatewright.call import ANONYMOUS, KERNEL, Answer, Call, Caller, Failure, UserContext
 from gatewright.config import Discovery
 from gatewright.discovery.sessions import ALL, SESSIONS, TOOLS, Context, Sessions
 from tests.gate_parts import a_call, a_tool, a_tool_call
@@ -118,6 +118,31 @@ def test_a_session_has_what_it_used_until_it_ends() -> None:
     sessions.forget("a")
     sessions.forget("never")
     assert list(sessions.of(mine)) == []
+
+
+def test_keys_of_one_caller_with_other_limits_have_caches_of_their_own() -> None:
+    """A look with the narrower one let go what it cannot see, in the other's cache."""
+    sessions = Sessions(lambda: 0.0)
+    own = _tool_call("t1", session="s", caller=Caller("ann"))
+    less = replace(own, caller=Caller("ann", user=(UserContext(resources=("/srv/**",)),)))
+    sessions.ended(own, Answer(b"{}"), None)
+    sessions.answered(less)(0.0)
+    sessions.used(less, "x/t2")
+    assert [list(sessions.of(one)) for one in (own, less)] == [["x/t1"], ["x/t1", "x/t2"]]
+    sessions.forget("s")
+    assert len(sessions) == 0
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+def test_of_a_caller_without_a_name_only_its_own_session_is_known(session: str | None) -> None:
+    sessions = Sessions(lambda: 0.0)
+    one = _tool_call("t1", session=session, caller=ANONYMOUS)
+    sessions.ended(one, Answer(b"{}"), None)
+    sessions.answered(one)(0.0)
+    sessions.used(one, "x/t2")
+    assert list(sessions.of(one)) == ([] if session is None else ["x/t1", "x/t2"])
+    assert list(sessions.of(replace(one, session="other"))) == []
+    assert len(sessions) == (1 if session is None else 2)
 
 
 def test_a_caller_without_sessions_has_one_for_an_hour() -> None:

@@ -100,14 +100,33 @@ def test_servers_are_heard_of_by_those_who_see_them_and_why_by_operators() -> No
 def test_whom_a_decision_is_about_hears_of_it() -> None:
     by: dict[str, Any] = {"actor": {"type": "operator", "id": "olga"}}
     granted = event_of(record("ACCESS_GRANTED", details={"agent_id": "bob"}, **by))
-    approved = event_of(record("dev.gatewright.approval.approved", details={"agent": "bob"}, **by))
+    asked = {"agent": "bob", "agent_kind": "agent"}
+    approved = event_of(record("dev.gatewright.approval.approved", details=asked, **by))
     for found in (granted, approved):
         assert found is not None
         assert found.is_for(BOB, None, sees=False)
         assert not found.is_for(ANN, None, sees=True)
-    everybody = event_of(record("dev.gatewright.approval.approved", details={"agent": "*"}, **by))
+    everybody = event_of(
+        record(
+            "dev.gatewright.approval.approved", details={"agent": "*", "agent_kind": "agent"}, **by
+        )
+    )
     assert everybody is not None
     assert not everybody.is_for(BOB, None, sees=True)
+
+
+def test_a_host_and_a_key_of_one_name_hear_of_their_own_approvals_and_both_of_grants() -> None:
+    """Grants are given by name alone; what a request for approval is about is one caller's."""
+    by: dict[str, Any] = {"actor": {"type": "operator", "id": "olga"}}
+    agent, owner = Caller("cursor"), Caller("cursor", "owner")
+    for kind, hears in (("agent", [True, False]), ("owner", [False, True]), (None, [False, False])):
+        details = {"agent": "cursor", "agent_kind": kind}
+        found = event_of(record("dev.gatewright.approval.approved", details=details, **by))
+        assert found is not None
+        assert [found.is_for(one, None, sees=True) for one in (agent, owner)] == hears
+    granted = event_of(record("ACCESS_GRANTED", details={"agent_id": "cursor"}, **by))
+    assert granted is not None
+    assert all(granted.is_for(one, None, sees=False) for one in (agent, owner))
 
 
 def test_operators_alone_hear_of_keys() -> None:

@@ -20,7 +20,7 @@ async def _wanted(*, left: bool = True) -> tuple[_Wanting, Subscription]:
     wanting = _Wanting("model.x")
     wanting.house.all.moved = wanting.events.moved
     one = await wanting.want("model.x")
-    assert wanting.link.sole == "s1"
+    assert wanting.link.sole == ANN.party("s1")
     wanting.house.listeners["s2"] = _Listener(ANN)
     if left:
         one.lingers = asyncio.get_running_loop().call_later(60, list)
@@ -31,10 +31,10 @@ async def test_what_a_server_logs_goes_with_a_subscription_that_is_taken_up_else
     """The session that it was made in has gone: nobody would hear it."""
     wanting, one = await _wanted()
     wanting.house.all.take_up(one, ELSEWHERE)
-    assert wanting.link.sole == "s2"
+    assert wanting.link.sole == ANN.party("s2")
     wanting.house.all.end(one)
-    wanting.events.moved(one, "s2")
-    assert wanting.link.sole == "s2"
+    wanting.events.moved(one, ANN.party("s2"))
+    assert wanting.link.sole == ANN.party("s2")
 
 
 @pytest.mark.parametrize("sole", ["s3", None])

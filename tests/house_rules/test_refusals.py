@@ -56,6 +56,7 @@ ELSEWHERE = {
     "call_policy.py:_nowhere:upstream_unavailable": "the gateway is about to have started",
     # The caller does something else.
     "tasks/tasks.py:_undecided:permission_denied": "make the call again",
+    "tasks/tasks.py:<module>:access_denied": "a call of the tool is refused with what lifts that",
     "dialects/groundhog/sessions.py:<module>:auth_expired": "open another one with session/create",
     "approvals/gate.py:_ask_caller:permission_denied": "its own user said no",
     "approvals/texts.py:undecided:permission_denied": "an operator has decided",

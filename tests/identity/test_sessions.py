@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatewright.call import Answer, Caller, Refusal, UserContext
+from gatewright.call import ANONYMOUS, Answer, Caller, Refusal, UserContext
 from gatewright.identity.sessions import METHOD, SessionList
 from gatewright.mcp.server.server_context import Standing
 from gatewright.mcp.wire import jsonrpc
@@ -64,3 +64,13 @@ async def test_a_session_is_shown_with_everything_but_its_whole_id() -> None:
 async def test_whoever_is_no_operator_sees_sessions_of_its_own() -> None:
     assert [one["user_context"]["user_id"] for one in await _seen(ANN)] == ["ann"]
     assert await _seen(Caller("bob")) == []
+
+
+async def test_a_caller_without_a_name_sees_its_own_session_alone() -> None:
+    standing = {one: Standing("http", "", ANONYMOUS, 0.0, 0.0) for one in ("a" * 64, "b" * 64)}
+    asked = SessionList(standing, Judged())
+    for session, shown in (("b" * 64, ["b" * 12]), ("c" * 64, []), (None, [])):
+        call = a_call("method", "", method=METHOD, caller=ANONYMOUS, session=session)
+        found = await asked(call, Mute())
+        assert isinstance(found, Answer)
+        assert [one["session_id"] for one in jsonrpc.decode(found.raw)["sessions"]] == shown

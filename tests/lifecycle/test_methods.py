@@ -193,3 +193,15 @@ async def test_what_is_not_one_of_the_words_is_refused(params: dict[str, Any]) -
         assert isinstance(refused, Failure)
         assert refused.reason == "invalid_params"
         assert found.recorded == []
+
+
+async def test_of_calls_without_a_name_those_of_the_same_session_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a session a caller without a name is anybody, and how much others do is not for it."""
+    async with running() as supervisor:
+        methods = House(supervisor).methods
+        runs = [make_call("tool", "tools/call", session=one) for one in ("a", "a", "b", None)]
+        monkeypatch.setattr(methods._kernel, "running", lambda: runs)
+        asked = [make_call("method", PING, session=one) for one in ("a", "b", None)]
+        assert [methods._pending(one, None) for one in asked] == [2, 1, 0]

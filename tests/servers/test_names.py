@@ -212,6 +212,7 @@ def test_bare_names_stay_whole_whatever_the_other_servers_are_called(
             found.exposed[target] == target.name
             or target.name
             in {re.sub(r"[^A-Za-z0-9_-]", "_", f"{other.server}__{other.name}") for other in others}
+            | {f"{other.server}/{other.name}" for other in others}
             | shown
         )
 

@@ -52,6 +52,20 @@ def test_a_host_and_a_key_of_one_name_are_two() -> None:
     assert agent == []
 
 
+def test_what_is_for_a_party_is_not_for_other_limits_that_carry_its_session() -> None:
+    hub = ServerNotifications(lambda *_: True)
+    limited = Caller("ann", user=(UserContext(resources=("/srv/**",)),))
+    own, _ = listening(hub, ANN, "", session="s")
+    less, _ = listening(hub, limited, "", session="s")
+    other, _ = listening(hub, ANN, "", session="t")
+    hub.tell("one", "notifications/message", {}, ANN.party("s"))
+    assert (len(own), less, other) == (1, [], [])
+    hub.tell(
+        "one", "notifications/message", {}, "s"
+    )  # on a connection of the session, of nobody in it
+    assert (len(own), len(less), other) == (2, 1, [])
+
+
 def test_the_end_of_listening_is_the_end_also_twice() -> None:
     hub = ServerNotifications(may_see)
     heard, end = listening(hub, ANN, "")

@@ -10,16 +10,25 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Caller, CannotAsk, Client, Event, Failure, Mgp, Question
-from gatewright.mcp.client.link import Link
+from gatewright.call import (
+    Answer,
+    Call,
+    Caller,
+    CannotAsk,
+    Client,
+    Event,
+    Failure,
+    Mgp,
+    Question,
+)
 from gatewright.mcp.protocol.input_required import read_interim
 from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.servers.elicitation import COMPLETE, ELICIT
 from gatewright.servers.server_callbacks import Told
 from gatewright.servers.server_screen import LOG, Screen
 from gatewright.transport.slices import whole
-from tests.servers.rig import LEGACY, MODERN, FakeBack, make_call, within
-from tests.servers.scripted import linked, start
+from tests.servers.rig import LEGACY, MODERN, FakeBack, make_call
+from tests.servers.scripted import linked
 
 OURS = (
     "dev.gatewright/redaction,gatewright/x,DEV.Gatewright/tool, dev.gatewright/y,"
@@ -355,40 +364,3 @@ async def test_what_passes_a_link_passes_the_screen() -> None:
     assert [(one.params or {})["message"] for one in back.questions] == [
         'Server "files" asks: who?'
     ]
-
-
-async def test_a_log_line_between_calls_is_for_who_alone_was_served_and_for_nobody_of_several() -> (
-    None
-):
-    heard: list[str | None] = []
-
-    class Sink:
-        screen = Screen(
-            "files", Told(lambda *_: None, lambda *one: heard.append(one[3]), lambda *_: None)
-        )
-
-        def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
-            self.screen.said_by(link, method, params)
-
-        def renewed(self, link: Link) -> None:
-            raise AssertionError
-
-    async def serve(session: str) -> None:
-        asked = start(link, session=session)
-        server.say(id=(await server.next())["id"], result={})
-        await within(asked)
-
-    async def log() -> int:
-        server.say(method=LOG, params={"level": "info", "data": 1})
-        server.say(id="p", method="ping")
-        assert (await server.next())["id"] == "p"
-        return len(heard)
-
-    async with linked(ear=Sink()) as (link, server):  # type: ignore[arg-type]
-        assert (await log(), heard) == (1, [None])  # nobody was served: it can be about nobody
-        await serve("a")
-        assert (await log(), heard) == (2, [None, "a"])
-        await serve("b")
-        assert await log() == 2
-        await serve("a")
-        assert await log() == 2

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
-from gatewright.call import ANONYMOUS, Call, Caller
+from gatewright.call import ANONYMOUS, Call, Caller, UserContext
 from gatewright.servers import subscription_counts
+from gatewright.servers.resource_subscriptions import SEVERAL
 from gatewright.servers.subscription_counts import WishCounts
 from tests.servers.rig import make_call
 
@@ -83,6 +85,22 @@ def test_callers_without_a_name_have_each_their_own_and_less_the_more_they_are(
         made.wishes(of(ANONYMOUS, f"more {number}"), 2)
         assert made.full(of(ANONYMOUS, f"more {number}")) is (number > 0)
     made.wishes(of(ANN, "z"), 6)
+
+
+def test_for_whom_a_server_speaks_is_who_asked_or_nobody_where_two_with_other_limits_did() -> None:
+    made = Counted()
+    assert made.counts.party("s") == "s"
+    made.wishes(of(ANN, "s"), 2)
+    made.wishes(of(ANN, None, "listen 1"))
+    found = [made.counts.party(one) for one in ("s", "listen 1")]
+    assert found == [ANN.party("s"), "listen 1"]
+    made.wishes(of(replace(ANN, user=(UserContext(resources=("/srv/**",)),)), "s"))
+    successor = WishCounts(lambda holder, _: made.has[holder])
+    successor.follow(made.counts)
+    assert successor.party("s") == SEVERAL
+    made.has["s"] = 0
+    made.counts.settle("s")
+    assert made.counts.party("s") == "s"
 
 
 def test_whose_a_holder_is_that_nobody_counts_is_its_own() -> None:

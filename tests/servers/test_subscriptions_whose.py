@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Failure, Outcome
+from gatewright.call import ANONYMOUS, Answer, Back, Call, Failure, Outcome
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.resource_subscriptions import Subscriptions
@@ -90,7 +90,7 @@ async def test_the_log_of_a_server_that_is_told_everything_again_goes_to_nobody_
         other.say(id=0, method="ping")
         await other.next()
         assert anew.sole is None
-    assert ear.heard == [("x:s1", {"sole": "s1"})]
+    assert ear.heard == [("x:s1", {"sole": ANONYMOUS.party("s1")})]
 
 
 @pytest.mark.parametrize("holders", [("a",), ("a", "b")])
@@ -106,7 +106,7 @@ async def test_a_modern_server_that_listens_for_somebody_serves_that_one(
             {"resourceSubscriptions": [f"x:{one}" for one in holders]}
         )
         assert isinstance(await within(asked), Answer)
-    assert way.link.served == ["s1"] * len(holders), "the session of the calls"
+    assert way.link.served == [ANONYMOUS.party("s1")] * len(holders), "the session of the calls"
     await wants.renew(way.link)
     assert way.link.served[len(holders) :] == list(holders)
     await way.stop()

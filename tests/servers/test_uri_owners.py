@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
-from gatewright.call import Target
+from gatewright.call import Caller, Client, Target
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
+from gatewright.servers.names import unwrap_uri, wrap_uri
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.stopped_servers import word_of
 from tests.servers.test_catalogue import ANN, BOB, having
+from tests.servers.test_server_catalogue import listing
 
 SPECS = [ServerSpec(id="a"), ServerSpec(id="b"), ServerSpec(id="off", enabled=False)]
 
@@ -53,3 +58,83 @@ def test_no_guess_waits_for_a_server_that_stays_down_and_was_never_heard(down: S
     found = before.renewed([ServerSpec(id="a"), down], {}, EVERYTHING, {})
     found.put("a", having({"resources": {}}))
     assert found.resource("", "x://1", ANN) is None
+
+
+HAVE: dict[str, Any] = {
+    "resources": [{"uri": f"x://{one}", "name": one} for one in ("listed", "fits", "own")],
+    "resourceTemplates": [
+        {"uriTemplate": f"{one}://{{id}}", "name": one} for one in ("y", "zz", "w")
+    ],
+}
+THEIRS: dict[str, Any] = {
+    "resources": [{"uri": "x://listed", "name": "it"}],
+    "resourceTemplates": [
+        {"uriTemplate": one, "name": "t"} for one in ("x://f{rest}", "y://{id}", "z{rest}")
+    ],
+}
+
+
+async def _shown(found: Catalogue, caller: Caller) -> list[str]:
+    lists = {"resources/list": "uri", "resources/templates/list": "uriTemplate"}
+    texts = [
+        (json.loads(await found.list(method, "", caller, Client("2025-11-25"))), member)
+        for method, member in lists.items()
+    ]
+    return [one[member] for text, member in texts for every in text.values() for one in every]
+
+
+async def test_what_is_listed_says_nothing_of_what_unseen_servers_have() -> None:
+    """Plain or qualified was an answer to: does a server that I may not see have this?"""
+    sees_all = False
+    sight = Sight(
+        lambda *_: True,
+        lambda caller, server: caller is ANN or sees_all or server == "a",
+        lambda: 0,
+    )
+    found, alone = Catalogue(SPECS[:2], {}, sight), Catalogue(SPECS[:1], {}, sight)
+    for each in (found, alone):
+        each.put("a", listing(**HAVE))
+    found.put("b", listing(**THEIRS))
+    shown = await _shown(found, BOB)
+    assert shown == await _shown(alone, BOB)
+    for uri in shown[:3]:
+        assert found.resource("", uri, BOB) == Target("a", uri)
+        assert found.shown_in("", BOB, Target("a", uri)) == uri
+    assert [found.template("", text, BOB) for text in shown[3:]] == [
+        Target("a", text) for text in shown[3:]
+    ]
+    seen = [one for one in await _shown(found, ANN) if one.startswith("gatewright://a/")]
+    assert [unwrap_uri(one) for one in seen[:2]] == [
+        Target("a", f"x://{n}") for n in ("listed", "fits")
+    ]
+    assert seen[2:] == ["gatewright://a/y://{id}", "gatewright://a/zz://{id}"]
+    # What was shown plainly is nobody's once the other one is seen: never the other one's.
+    sees_all = True
+    found.changed()
+    assert [found.resource("", f"x://{n}", BOB) for n in ("listed", "fits", "own")] == [
+        None,
+        None,
+        Target("a", "x://own"),
+    ]
+
+
+def test_what_a_result_calls_a_resource_says_nothing_of_unseen_servers_and_stays_its_servers() -> (
+    None
+):
+    sees_all = False
+    sight = Sight(
+        lambda *_: True,
+        lambda caller, server: caller is ANN or sees_all or server == "a",
+        lambda: 0,
+    )
+    found = Catalogue(SPECS[:2], {}, sight)
+    found.put("a", listing(resources=[{"uri": "x://other", "name": "o"}]))
+    found.put("b", listing(**THEIRS))
+    link = Target("a", "x://listed")
+    assert found.shown_in("", ANN, link) == wrap_uri(link)
+    assert found.shown_in("", BOB, link) == "x://listed"
+    assert found.resource("", "x://listed", BOB) == link
+    sees_all = True
+    found.changed()
+    assert found.resource("", "x://listed", BOB) is None
+    assert found.claimants("", "x://listed", BOB) == ([Target("b", "x://listed"), link], 2)

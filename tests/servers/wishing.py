@@ -53,6 +53,10 @@ class FakeWay:
         self.looks = 0
         self._tasks: set[asyncio.Task[Any]] = set()
 
+    def party(self, holder: str) -> str:
+        """Everybody speaks for themselves."""
+        return holder
+
     async def ready(self) -> Failure | None:
         """It is there, or not, at once."""
         return None if self.link is not None else Failure("upstream_unavailable", "away")

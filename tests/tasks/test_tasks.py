@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from gatewright.approvals.asked_calls import AskedCalls
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
@@ -49,10 +50,12 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
-        self.desk = ApprovalQueue(self.store, lambda *_, **__: 1)
+        self.askers = AskedCalls()
+        self.desk = ApprovalQueue(self.store, lambda *_, **__: 1, alone=self.askers.alone)
         self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)
         self.calls: list[Call] = []
         self.policy = "p1"
+        self.taken_back = False
         self.ends: Outcome | Exception = RAN
         self.asked: list[str] = []
         self.tool: Tool | None = a_tool("echo")
@@ -65,6 +68,7 @@ class World:
             tool=lambda _: self.tool,
             info=lambda: {"name": "gw"},
             random=os.urandom,
+            withheld=lambda *_: self.taken_back,
         )
         self.handled = partial(self.tasks.around, further=self.handle)
 
@@ -81,6 +85,7 @@ class World:
         assert made is not None
         if made.state == "denied":
             return Refusal("permission_denied", f"denied: {made.comment}")
+        self.askers.note(made.id, call, a_tool("echo"))
         details = {"status": "pending_approval", "approval_id": made.id}
         return Refusal("permission_deferred", "come again", details)
 
@@ -376,3 +381,18 @@ async def test_a_call_that_ends_at_once_is_a_task_only_where_that_is_offered(wor
     world.tool = a_tool("echo")
     assert await world.handled(wanting(core), Mute()) == RAN
     assert await world.handled(wanting(), Mute()) == RAN
+
+
+async def test_the_result_of_a_task_is_not_handed_out_past_its_grant(world: World) -> None:
+    id = await made(world)
+    world.approve()
+    async with asyncio.timeout(10):
+        while (await world.stands(id))["status"] == "working":
+            await asyncio.sleep(0)
+    assert "result" in await world.stands(id)
+    world.taken_back = True
+    found = await world.stands(id)
+    assert "not for this caller any more" in json.dumps(found)
+    assert RAN.raw.decode() not in json.dumps(found)
+    world.taken_back = False
+    assert "result" in await world.stands(id)

@@ -9,9 +9,21 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.approvals.request import Asked
-from gatewright.call import Answer, Back, Call, Client, Failure, Outcome, Unrecorded
+from gatewright.call import (
+    Answer,
+    Back,
+    Call,
+    Caller,
+    Client,
+    Failure,
+    Outcome,
+    Unrecorded,
+    UserContext,
+)
+from tests.gate_parts import Mute
 from tests.tasks.test_tasks import RAN, World, made, wanting
 
 
@@ -61,3 +73,31 @@ async def test_who_cancels_a_task_of_the_core_is_told_that_it_is_cancelled(
     again = await world.ask("cancel", id, core)
     assert isinstance(again, Failure)
     assert again.reason == "invalid_params"
+
+
+ANN = Caller("ann")
+LESS = Caller("ann", user=(UserContext(resources=("/srv/**",)),))
+
+
+@pytest.mark.parametrize("other", ["held", "came before", "came after", None])
+async def test_a_request_for_which_others_wait_or_come_back_outlives_a_cancelled_task(
+    world: World, other: str | None
+) -> None:
+    """It is one for all keys of a caller, with the votes that it has: one of them ended it for all, again and again."""
+    core, held = Client("2025-11-25"), None
+    if other == "came before":
+        await world.handle(replace(wanting(core), caller=LESS), Mute())
+    id = await made(world, replace(wanting(core), caller=ANN))
+    one = world.waiting
+    if other == "came after":
+        await world.handle(replace(wanting(core), caller=LESS), Mute())
+    if other == "held":
+        held = asyncio.ensure_future(world.desk.decided(one.id))
+        await asyncio.sleep(0)
+    assert isinstance(await world.ask("cancel", id, core, caller=ANN), Answer)
+    now = world.store.get(one.id)
+    assert now is not None
+    assert now.state == ("pending" if other else "expired")
+    if held is not None:
+        assert not held.done()
+        held.cancel()

@@ -1,9 +1,9 @@
 """`Agreements`: in-memory cache of consents by caller, limits and tool definition; for a time, further calls of a tool need no question.
 
 Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller with the
-limits that it had and one tool as it was defined then; a restart forgets it, and so does another definition. Anonymous callers are many under one name: their
-yes is for their session, and where there is none for that one call. An operator's yes ends when a key is revoked that they had then, which is
-asked once after each change of the keys.
+limits that it had and one tool as it was defined then, of the program or address that stood behind its server's id; a restart forgets it, and
+so does another definition or origin. Anonymous callers are many under one name: their yes is for their session, and where there is none for
+that one call. An operator's yes ends when a key is revoked that they had then, which is asked once after each change of the keys.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Yes(NamedTuple):
     keys: int
 
 
-_Key = tuple[str, str, tuple[UserContext, ...], str, str, str]
+_Key = tuple[str, str, tuple[UserContext, ...], str, str, str, str]
 
 
 class Agreements:
@@ -47,9 +47,10 @@ class Agreements:
         self._keys = keys
         self._kept: dict[_Key, _Yes] = {}
 
-    def add(self, call: Call, tool: Tool, operator: str = "") -> None:
-        """Somebody agreed to a call of this tool, now: an operator, or the caller's own user (empty)."""
-        key = _key(call, tool)
+    def add(self, call: Call, tool: Tool, operator: str = "", origin: str = "") -> None:
+        """Somebody agreed to a call of this tool, now: an operator, or the caller's own user (empty). `origin` says what stands behind its
+        server's id (`servers.origin`)."""
+        key = _key(call, tool, origin)
         if key is None:
             return
         self._kept.pop(key, None)  # to the end: the first key is the oldest
@@ -57,9 +58,9 @@ class Agreements:
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
 
-    def holds(self, call: Call, tool: Tool, lasts_s: float) -> bool:
+    def holds(self, call: Call, tool: Tool, lasts_s: float, origin: str = "") -> bool:
         """Whether that was done no longer ago than that, about the tool as it is now."""
-        key = _key(call, tool)
+        key = _key(call, tool, origin)
         found = None if key is None else self._kept.get(key)
         if key is None or found is None:
             return False
@@ -72,11 +73,12 @@ class Agreements:
         return ago_s < lasts_s and found.definition == tool.definition
 
 
-def _key(call: Call, tool: Tool) -> _Key | None:
+def _key(call: Call, tool: Tool, origin: str) -> _Key | None:
     caller, session = call.caller, ""
     if caller.kind == "anonymous":
         if call.session is None:
             return None
         session = call.session
     # With the limits: what somebody agreed to for one key of a caller, another key of it was not given.
-    return caller.kind, caller.id, caller.user, session, tool.target.server, tool.target.name
+    at = tool.target
+    return caller.kind, caller.id, caller.user, session, at.server, origin, at.name

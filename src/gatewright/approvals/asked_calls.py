@@ -13,13 +13,16 @@ from typing import Any
 import msgspec
 
 from gatewright.approvals.texts import rule_of
-from gatewright.call import Call, Tool
+from gatewright.call import Call, Tool, Who
 
 __all__ = ["KEPT", "AskedCall", "AskedCalls"]
 
 KEPT = 10_000
 """So many; of more, the oldest goes first."""
 _NAME_CHARS = 200
+
+
+_Asker = tuple[Who, str, str]
 
 
 class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +48,8 @@ class AskedCalls:
 
     def __init__(self) -> None:
         self._kept: dict[str, AskedCall] = {}
+        self._askers: dict[str, _Asker | None] = {}
+        """Who has asked for each; None where several have."""
         self._waiting: dict[str, str] = {}
         """By the id of each call that waits now: its request. Several may wait for one."""
 
@@ -73,17 +78,33 @@ class AskedCalls:
             rule=rule_of(call, tool),
             facts=dict(call.facts),
         )
+        asker = _asker(call)
+        self._askers[approval] = asker if self._askers.get(approval, asker) == asker else None
         if len(self._kept) > KEPT:
-            del self._kept[next(iter(self._kept))]
+            gone = next(iter(self._kept))
+            del self._kept[gone], self._askers[gone]
 
     def left(self, call: str) -> str:
         """This call waits no longer: the request for which it did where no other call waits for that one, else empty."""
         approval = self._waiting.pop(call, "")
         return "" if approval in self._waiting.values() else approval
 
+    def alone(self, approval: str, call: Call) -> bool:
+        """Whether nobody but the caller of this has asked for that approval, and with no other limits: others come back for the decision."""
+        asker = _asker(call)
+        return asker is not None and self._askers.get(approval) == asker
+
     def of(self, approval: str) -> AskedCall | None:
         """The call behind a request; None where this process has not seen it."""
         return self._kept.get(approval)
+
+
+def _asker(call: Call) -> _Asker | None:
+    """Whose request it is. Callers without a name are told apart by their sessions; without those, each is anybody."""
+    caller = call.caller
+    if caller.kind != "anonymous":
+        return caller.who, caller.limits, ""
+    return (caller.who, caller.limits, call.session) if call.session else None
 
 
 def _program(call: Call) -> str:

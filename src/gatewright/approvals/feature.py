@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from gatewright.approvals.agreements import Agreements
@@ -16,6 +17,7 @@ from gatewright.approvals.policy import adopt, approval_queue_of, queue_of, rule
 from gatewright.config import Settings
 from gatewright.feature import Feature, GatewayParts, Ground, Making, Rules, Serving
 from gatewright.limits.polls import Polls
+from gatewright.servers.origin import origin_of
 
 __all__ = ["ApprovalsFeature"]
 
@@ -30,14 +32,16 @@ class ApprovalsFeature(Feature):
     pages = PATH
 
     def __init__(self, ground: Ground) -> None:
-        self.queue = approval_queue_of(ground.settings, ground.database, ground.audit.event)
+        self._asked = AskedCalls()
+        self.queue = approval_queue_of(
+            ground.settings, ground.database, ground.audit.event, self._asked.alone
+        )
         self._polls = ground.of(Polls) or Polls(time.monotonic)
         self._redeemed = ground.redeemed
         self._agreements = Agreements(
             time.monotonic, self.queue.revoked, lambda: ground.callers.loads
         )
         self._page = ApprovalPage(self.queue, ground.now.identify, os.urandom)
-        self._asked = AskedCalls()
         self.offers = (self.queue, self._polls, self._asked)
 
     def rules(self, settings: Settings) -> Rules:
@@ -45,14 +49,19 @@ class ApprovalsFeature(Feature):
         return Rules(gates={"confirm": self._confirm})
 
     def _confirm(self, making: Making) -> Confirm:
-        settings = making.settings
+        settings, specs = making.settings, making.servers.specs
+
+        @cache
+        def origin(server: str) -> str:
+            return origin_of(specs[server]) if server in specs else ""
+
         queue = queue_of(settings, self.queue, self._page.url)
         return Confirm(
             making.still,
             time.monotonic,
             operators=Operators(queue, self._polls, self._redeemed.send, self._asked.waiting),
             rule=rules_of(settings),
-            open_world=OpenWorld(self._agreements, settings.approvals.open_world_s),
+            open_world=OpenWorld(self._agreements, settings.approvals.open_world_s, origin),
             again=[making.made[name] for name in _JUDGING],
         )
 

@@ -59,6 +59,8 @@ class OpenWorld(NamedTuple):
 
     agreements: Agreements
     lasts_s: float
+    origin: Callable[[str], str] = lambda _: ""
+    """What stands behind a server's id (`servers.origin`)."""
 
 
 def asks_about(tool: Tool, access: Any) -> bool:
@@ -163,7 +165,10 @@ class Confirm:
 
     def _agreed_before(self, call: Call, tool: Tool) -> bool:
         known = self._open_world
-        return known is not None and known.agreements.holds(call, tool, self._lasts_s)
+        if known is None:
+            return False
+        origin = known.origin(tool.target.server)
+        return known.agreements.holds(call, tool, self._lasts_s, origin)
 
     def _agreeing(self, call: Call, tool: Tool) -> Rule:
         """Who has to agree. Where the flow of data asks for a person, an operator does where the caller cannot."""
@@ -184,7 +189,8 @@ class Confirm:
             return found
         # An operator who changed the arguments did not agree to the tool as the caller uses it.
         if self._open_world is not None and texts.lasts(call, tool) and not found.edited:
-            self._open_world.agreements.add(call, tool, found.by if found.approval else "")
+            known, by = self._open_world, found.by if found.approval else ""
+            known.agreements.add(call, tool, by, known.origin(tool.target.server))
         call.facts["confirmed_by"] = found.by
         call.facts["waited_ms"] = round((self._clock() - began) * 1000, 3)
         if found.approval:

@@ -14,7 +14,7 @@ from gatewright.approvals.queue import ApprovalQueue, Record, Tell
 from gatewright.approvals.request import Approval
 from gatewright.approvals.store import Approvals
 from gatewright.approvals.webhook_bodies import body_of
-from gatewright.call import Target
+from gatewright.call import Call, Target
 from gatewright.config import Settings
 from gatewright.config.changes import versions
 from gatewright.storage.state import StateDatabase
@@ -28,10 +28,15 @@ _PAUSES_S = (1.0, 5.0)
 """Between the tries to tell a webhook: what restarts is back after the second."""
 
 
-def approval_queue_of(settings: Settings, state: StateDatabase, record: Record) -> ApprovalQueue:
+def approval_queue_of(
+    settings: Settings,
+    state: StateDatabase,
+    record: Record,
+    alone: Callable[[str, Call], bool] = lambda *_: False,
+) -> ApprovalQueue:
     """The queue in a state. Raises `StoreError`."""
     store = Approvals(state, clock=time.time, random=os.urandom)
-    desk = ApprovalQueue(store, record)
+    desk = ApprovalQueue(store, record, alone=alone)
     adopt(desk, settings)
     return desk
 

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from gatewright.approvals.request import Approval, ApprovalChange, Asked, Scope
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
+from gatewright.call import Call
 from gatewright.listeners import Signal
 from gatewright.storage.errors import StoreError
 
@@ -67,9 +68,14 @@ class ApprovalQueue:
     """The URL of the console, without a path; empty while none is served."""
 
     def __init__(
-        self, store: Approvals, record: Record, clock: Callable[[], float] = time.perf_counter
+        self,
+        store: Approvals,
+        record: Record,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        alone: Callable[[str, Call], bool] = lambda *_: False,
     ) -> None:
-        """`clock` gives seconds of any origin."""
+        """`clock` gives seconds of any origin; `alone` is whether nobody but the caller of a call asks for a request."""
         self._store = store
         self._record = record
         self._waiters: dict[str, dict[asyncio.Future[None], None]] = {}
@@ -82,6 +88,7 @@ class ApprovalQueue:
         self._unruled: Exception | None = None
         self._due = False
         self._clock = clock
+        self._alone = alone
         self._line = asyncio.Lock()
         self._free_at = 0.0
         self.ruled: Signal[Approval] = Signal()
@@ -155,9 +162,9 @@ class ApprovalQueue:
 
     # -- for tasks (`tasks.tasks`) -----------------------------------------------------------------
 
-    def withdraw(self, id: str) -> None:
-        """Whoever asked takes its request back, where nobody has decided on it."""
-        if self._store.withdraw(id):
+    def withdraw(self, id: str, call: Call) -> None:
+        """Whoever asked by this call takes its request back, where nobody else asked, no call waits for it and nobody has decided on it."""
+        if self._alone(id, call) and not self._waiters.get(id) and self._store.withdraw(id):
             self._write_down(id)
             self._wake()
 
@@ -377,6 +384,7 @@ def _details(one: Approval) -> dict[str, Any]:
     found: dict[str, Any] = {
         "approval": one.id,
         "agent": one.agent,
+        "agent_kind": one.kind,  # a host and a key of one name are two
         "arguments_digest": one.arguments_digest,
         "definition_digest": one.definition_digest,
         "policy": one.policy,

@@ -1,6 +1,7 @@
 """Session tool cache and context budget (MGP §16.7, §16.8): which tools a session used, what fits, LRU eviction; bounded per caller.
 
-A session is what an endpoint calls one; of a caller without one, all that it does in a profile, until it did nothing for an hour.
+A session is what an endpoint calls one; of a caller without one, all that it does in a profile, until it did nothing for an hour. Keys with
+other limits have caches of their own in it, as they may see other tools. Of who has neither a session nor a name nothing is kept: that is anybody.
 What is kept of it are ids of tools, the least recently used first. What they cost is known when somebody asks (`Context`), because a
 tool may be defined otherwise by then: so no call pays for counting.
 """
@@ -13,7 +14,7 @@ from typing import cast
 
 import msgspec
 
-from gatewright.call import KERNEL, Answer, Call, Outcome, Target, Tool
+from gatewright.call import KERNEL, Answer, Call, Outcome, Target, Tool, UserContext
 from gatewright.config import Discovery
 
 __all__ = ["ALL", "SESSIONS", "TOOLS", "Context", "Sessions"]
@@ -30,10 +31,11 @@ _TOGETHER = 256
 _SETTLED_S = 1.0
 """Of callers without a session no longer than this: whether one did nothing for an hour depends on each of its uses."""
 
-_Key = tuple[str, str | None]
+_Limits = tuple[UserContext, ...]
+_Key = tuple[str, str | None, _Limits]
 _Used = OrderedDict[str, None]
-_Use = tuple[str, str, str, str | None, Target]
-"""Kind and id of a caller, profile, session, and the tool as its server calls it."""
+_Use = tuple[str, str, str, str | None, _Limits, Target]
+"""Kind and id of a caller, profile, session, limits, and the tool as its server calls it."""
 
 
 class _Session(msgspec.Struct):
@@ -56,10 +58,10 @@ class Sessions:
     def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         """A call ended: `kernel.Ended`. What counts as used are tools of servers that answered."""
         tool, session = call.tool, call.session
-        if tool is None or type(outcome) is not Answer or call.kind != "tool":
+        if tool is None or type(outcome) is not Answer or call.kind != "tool" or _is_anybody(call):
             return
         caller, new = call.caller, self._new
-        use = caller.kind, caller.id, call.profile, session, tool.target
+        use = caller.kind, caller.id, call.profile, session, caller.user, tool.target
         now = self._clock()
         if len(new) >= _TOGETHER or (session is None and now - self._since > _SETTLED_S):
             self._settle()
@@ -70,7 +72,9 @@ class Sessions:
     def answered(self, call: Call) -> Callable[[float], object]:
         """What notes each call like this one that is answered (`ended`), of a session."""
         caller, tool = call.caller, cast("Tool", call.tool)
-        use = caller.kind, caller.id, call.profile, call.session, tool.target
+        use = caller.kind, caller.id, call.profile, call.session, caller.user, tool.target
+        if _is_anybody(call):
+            return lambda _: None
 
         def note(spent_s: float) -> None:
             new, now = self._new, self._clock()
@@ -84,15 +88,17 @@ class Sessions:
 
     def _settle(self) -> None:
         new, self._new = self._new, {}
-        for (kind, id, profile, session, target), at in new.items():
+        for (kind, id, profile, session, limits, target), at in new.items():
             if target.server != KERNEL:
                 # As the index calls it (`tool_id`).
-                self._add((kind, id), (profile, session), f"{target.server}/{target.name}", at)
+                tool = f"{target.server}/{target.name}"
+                self._add((kind, id), (profile, session, limits), tool, at)
 
     def used(self, call: Call, tool: str) -> None:
         """A call of this tool was answered."""
         self._settle()
-        self._add(call.caller.who, (call.profile, call.session), tool, self._clock())
+        if not _is_anybody(call):
+            self._add(call.caller.who, _key(call), tool, self._clock())
 
     def _add(self, who: Hashable, key: _Key, tool: str, now: float) -> None:
         used = self._of(who, key, now)
@@ -104,7 +110,9 @@ class Sessions:
     def of(self, call: Call) -> _Used:
         """What the session of a call used, to be changed by whoever asks; empty for a new one."""
         self._settle()
-        return self._of(call.caller.who, (call.profile, call.session), self._clock())
+        if _is_anybody(call):
+            return OrderedDict()
+        return self._of(call.caller.who, _key(call), self._clock())
 
     def _of(self, who: Hashable, key: _Key, now: float) -> _Used:
         mine = self._callers.setdefault(who, OrderedDict())
@@ -147,6 +155,14 @@ class Sessions:
                 del self._where[key[1]]
         if not mine:
             del self._callers[who]
+
+
+def _key(call: Call) -> _Key:
+    return call.profile, call.session, call.caller.user
+
+
+def _is_anybody(call: Call) -> bool:
+    return call.session is None and call.caller.kind == "anonymous"
 
 
 class Context:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from gatewright.audit.records import to_mgp
-from gatewright.call import Caller
+from gatewright.call import Caller, Who
 from gatewright.mcp.protocol.mcp_server import LOG_LEVELS
 from gatewright.mcp.wire.codes import REASONS
 from gatewright.patterns import Pattern
@@ -24,6 +24,7 @@ __all__ = [
     "event_of",
     "is_channel",
     "matches",
+    "of_servers",
     "severity_of",
 ]
 
@@ -115,7 +116,8 @@ class Happened(NamedTuple):
     server: str = ""
     session: str | None = None
     actor: tuple[str, str] = ("", "")
-    about: str | None = None
+    about: Who | None = None
+    """Kind and id of whom it is about; of no kind where both a host and a key of that name are meant, as grants do."""
 
     def is_for(self, caller: Caller, session: str | None, *, sees: bool) -> bool:
         """Whether a caller may hear of it. `sees` says that the server exists for it."""
@@ -130,7 +132,8 @@ class Happened(NamedTuple):
             return session is not None and session == self.session
         if self.actor == (caller.kind, caller.id):
             return True
-        return caller.kind in ("agent", "owner") and self.about in (caller.id, "*")
+        meant = self.about in (caller.who, ("", caller.id), ("", "*"))
+        return caller.kind in ("agent", "owner") and meant
 
     def data_for(self, caller: Caller) -> Mapping[str, Any]:
         """As much of it as a caller may know: why a server stopped is its operator's to know."""
@@ -155,14 +158,16 @@ def event_of(record: Mapping[str, Any]) -> Happened | None:
         record["target"].get("server_id", ""),
         record.get("session"),
         (actor["type"], actor["id"]),
-        about if isinstance(about, str) else _asker(channel, details),
+        ("", about) if isinstance(about, str) else _asker(channel, details),
     )
 
 
-def _asker(channel: str, details: Mapping[str, Any]) -> str | None:
+def _asker(channel: str, details: Mapping[str, Any]) -> Who | None:
     """Whose request for approval it is: a decision on it is an operator's deed."""
-    agent = details.get("agent") if channel == "security.approval" else None
-    return agent if isinstance(agent, str) and agent != "*" else None
+    if channel != "security.approval":
+        return None
+    kind, agent = details.get("agent_kind"), details.get("agent")
+    return (kind, agent) if isinstance(kind, str) and kind and isinstance(agent, str) else None
 
 
 def _channel_of(record: Mapping[str, Any]) -> str | None:
@@ -200,6 +205,13 @@ def is_channel(name: str) -> bool:
 def matches(pattern: str, channel: str) -> bool:
     """Whether a channel is meant by a name that was asked for."""
     return channel.startswith(pattern[:-1]) if pattern.endswith(".*") else pattern == channel
+
+
+def of_servers(channel: str, caller: Caller) -> bool:
+    """Whether a server is asked for a channel in the name of a caller, and heard on it. To a gateway behind this one all that call through this
+    one are one caller: what is `own` there is anybody's here, so that operators alone hear of it. Other names are the server's own to tell."""
+    known = CHANNELS.get(channel)
+    return known is None or known.hears == "server" or caller.kind == "operator"
 
 
 def severity_of(name: Any) -> int | None:

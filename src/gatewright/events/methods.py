@@ -266,9 +266,10 @@ class EventMethods:
     def _concerned(self, happened: Happened) -> Collection[Subscription]:
         """Who may hear of it at most (`Happened.is_for`)."""
         about = happened.about
-        if CHANNELS[happened.channel].hears == "server" or about == "*":
+        if CHANNELS[happened.channel].hears == "server" or about == ("", "*"):
             return self.every.about(happened.channel)
-        named = () if about is None else (("agent", about), ("owner", about))
+        kind, name = about or ("", "")
+        named = [(one, name) for one in ((kind,) if kind else ("agent", "owner"))] if about else []
         return self.every.of_some(happened.channel, (happened.actor, *named), happened.session)
 
     async def close(self) -> None:

@@ -1,7 +1,6 @@
 """`ServerEvents`: one subscription at an MGP server for all clients that want the same events; passes these on, rate limited; resubscribes.
 
-Clients that want the same of a server share one subscription there. It is made on the server's main connection, and made again
-whenever that is a new one. What a server sends under an id that it did not give out is dropped.
+Clients that want the same of a server share one subscription on its main connection, made again whenever that is a new one. What a server sends under an id that it did not give out is dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gatewright.call import Caller
-from gatewright.events.channels import LONGEST_NAME, is_channel, severity_of
+from gatewright.events.channels import LONGEST_NAME, is_channel, of_servers, severity_of
 from gatewright.events.event_rate import RATE, EventRate
 from gatewright.events.subscription import Said, Subscription
 from gatewright.events.subscriptions import Subscriptions
@@ -82,7 +81,7 @@ class _Held(msgspec.Struct, eq=False):
     @property
     def party(self) -> str:
         """Who shares it, where that is one holder: what its server logs for its sake is nobody else's (`Link.fetch`)."""
-        holders = {one.holder for one in self.users}
+        holders = {one.party for one in self.users}
         return holders.pop() if len(holders) == 1 else SEVERAL
 
     @property
@@ -152,8 +151,9 @@ class ServerEvents:
     def _ask_each(self, one: Subscription, links: Mapping[str, Link]) -> list[_Held]:
         if one not in self._every:  # it ended before this had its turn, and would never end again
             return []
-        channels, catalogue = tuple(sorted(one.asked)), self._servers.catalogue
-        if not catalogue.knows(one.profile):
+        channels = tuple(sorted(name for name in one.asked if of_servers(name, one.caller)))
+        catalogue = self._servers.catalogue
+        if not channels or not catalogue.knows(one.profile):
             return []
         seen = catalogue.servers(one.profile, one.caller)
         keys = [_Key(name, channels, one.severity) for name in seen if name in links]
@@ -174,7 +174,7 @@ class ServerEvents:
             held = self._held.setdefault(key.server, {})[key] = made
             self._spawn(self._subscribe(held))
         held.add(one)
-        link.serves(one.holder)
+        link.serves(one.party)
         self._keys.setdefault(one, set()).add(key)
         return held
 
@@ -241,12 +241,12 @@ class ServerEvents:
                     self._share(key.server)
 
     def moved(self, one: Subscription, former: str | None) -> None:
-        """Its caller hears it elsewhere now, and what servers log for the sake of the `former` holder alone as well, where that has gone."""
+        """Its caller hears it elsewhere now, and what servers log for the sake of the `former` party alone as well, where that has gone."""
         for held in filter(None, map(self._held_as, self._keys.get(one, ()))):
             if one in held.users and former is not None and held.link.sole == former:
-                held.link.sole = one.holder
+                held.link.sole = one.party
             elif one in held.users:
-                held.link.serves(one.holder)
+                held.link.serves(one.party)
 
     def _share(self, server: str) -> None:
         """Let each subscription at a server have its part of what the server may say."""
@@ -371,8 +371,8 @@ class ServerEvents:
             told[DROPPED] = dropped
 
         def may(caller: Caller, profile: str, session: str | None) -> bool:
-            catalogue = self._servers.catalogue
-            return catalogue.knows(profile) and server in catalogue.servers(profile, caller)
+            seen, open_ = self._servers.catalogue, of_servers(channel, caller)
+            return open_ and seen.knows(profile) and server in seen.servers(profile, caller)
 
         said = Said(told)
         some = [one for one in self._every.about(channel) if one in held.users]

@@ -103,6 +103,11 @@ class Subscription(msgspec.Struct, eq=False):
     kept: deque[Kept] = msgspec.field(default_factory=deque)
     bytes: int = 0
 
+    @property
+    def party(self) -> str:
+        """For whom servers say what they say for its sake (`Call.party`)."""
+        return self.holder if self.listen else self.caller.party(self.holder)
+
     def wants(self, severity: int | None) -> bool:
         """Whether it is about events so severe. Where nobody said how severe that is, its server has judged it."""
         return severity is None or severity >= self.least

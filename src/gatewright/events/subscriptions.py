@@ -73,7 +73,7 @@ class Subscriptions:
         self.ended: Callable[[Subscription], object] = lambda _: None
         """Called with each that has ended."""
         self.moved: Callable[[Subscription, str | None], object] = lambda _, __: None
-        """Called with each that its caller hears elsewhere now, and who held it before."""
+        """Called with each that its caller hears elsewhere now, and for which party before."""
 
     def __len__(self) -> int:
         return len(self._all)
@@ -305,7 +305,8 @@ class Subscriptions:
 
     def take_up(self, one: Subscription, call: Call) -> None:
         """Its caller hears it on another connection from now on; what was kept follows with `catch_up`."""
-        former, heir = one.holder, one.lingers is not None and one.caller == call.caller
+        former, party = one.holder, one.party
+        heir = one.lingers is not None and one.caller == call.caller
         if one.lingers is not None:
             one.lingers.cancel()
             one.lingers = None
@@ -313,10 +314,10 @@ class Subscriptions:
             self._held.remove(former, one)
             one.holder, one.listen = call.holder, call.listen is not None
             self._held.add(one.holder, one)
-        if one.holder != former:
-            self.moved(one, former if heir else None)
         one.caller, one.door, one.session, one.ready = call.caller, call.door, call.session, False
         one.shown = shown_in(call)
+        if one.holder != former:
+            self.moved(one, party if heir else None)
 
     def missed(self, one: Subscription, since: int) -> tuple[int, int]:
         """How many events there were after a number: those that are kept, and those that are not."""

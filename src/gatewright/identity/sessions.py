@@ -57,12 +57,12 @@ class SessionList:
         self._monotonic = monotonic
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
-        """Every session where an operator asks, else those of the caller; oldest first."""
+        """Every session where an operator asks, else those of the caller; oldest first. Of callers without a name each knows its own alone."""
         every = call.caller.kind == "operator"
         found = [
             self._shown(ident, one)
             for ident, one in self._standing.items()
-            if every or one.caller.who == call.caller.who
+            if every or (one.caller.who == call.caller.who and _may_know(call, ident))
         ]
         return Answer(jsonrpc.encode({"sessions": found}))
 
@@ -87,3 +87,7 @@ class SessionList:
         # Sessions count in monotonic seconds, which a change of the clock does not move.
         found = datetime.fromtimestamp(self._clock() - self._monotonic() + monotonic, UTC)
         return found.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _may_know(call: Call, session: str) -> bool:
+    return call.caller.kind != "anonymous" or call.session == session

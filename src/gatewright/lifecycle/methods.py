@@ -180,7 +180,8 @@ class LifecycleMethods:
         return sum(may(call.caller, tool) for tool in shelf.tools)
 
     def _pending(self, call: Call, server: str | None) -> int:
-        """The calls in flight: all of them for who administers, else the caller's own. This one is none."""
+        """The calls in flight: all of them for who administers, else the caller's own, and without a name those of its session. This
+        one is none."""
         every = [
             one
             for one in self._kernel.running()
@@ -189,6 +190,8 @@ class LifecycleMethods:
         ]
         if administers(call.caller, "read"):
             return len(every)
+        if call.caller.kind == "anonymous":  # which is anybody
+            return sum(call.session is not None and one.session == call.session for one in every)
         return sum(one.caller.who == call.caller.who for one in every)
 
     def _uptime_s(self) -> float:

@@ -8,14 +8,8 @@ things somebody may see, and then only looked up.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import (
-    Callable,
-    Collection,
-    Generator,
-    Hashable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -359,7 +353,7 @@ class Catalogue(ProfileViews, UriOwners):
     def _visible(
         self, method: str, profile: str, caller: Caller, *, listed: bool = False
     ) -> Generator[None, None, frozenset[int] | None]:
-        """Which items the caller may see, by number; None means all of them. `listed`: of those that lists have."""
+        """Which items the caller may see, by number, inverted (`~`) where it reads as `alone`; None: all of them. `listed`: of those that lists have."""
         now = self.version, self.sight.version()
         key = method, profile, caller, listed, now
         # By `in`: None is a value here, and means all items.
@@ -370,8 +364,8 @@ class Catalogue(ProfileViews, UriOwners):
             yield
             shown = not listed or item.tool is None or self.sight.listed(caller, profile, item.tool)
             if shown and self._may_see(caller, item):
-                seen.append(n)
-        found = None if len(seen) == len(items) else frozenset(seen)
+                seen.append(n if item.stands(partial(self.sight.server, caller)) else ~n)
+        found = None if seen == [*range(len(items))] else frozenset(seen)
         if now == (self.version, self.sight.version()):
             _keep(self._sights, key, found, _SIGHTS_KEPT)
         return found
@@ -388,9 +382,10 @@ class Catalogue(ProfileViews, UriOwners):
     ) -> Generator[None, None, bytes]:
         texts = []
         for n, item in enumerate(self.view(profile).items(method)):
-            if visible is None or n in visible:
+            if visible is None or n in visible or ~n in visible:
                 yield
-                texts.append(item.text(mgp))
+                apart = visible is None or n in visible
+                texts.append((item if apart else item.alone or item).text(mgp))
         return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
 
 

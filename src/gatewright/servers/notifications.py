@@ -273,8 +273,8 @@ class ServerNotifications:
         owner: Owner | None = None,
         sees: Callable[[Caller, str], bool] | None = None,
     ) -> None:
-        """Pass one notification on. With `session`, to that session only: it came on a connection
-        that nobody else shares. With `owner`, to that caller only (`task_owners.place_of`), and where `sees`
+        """Pass one notification on. With `session`, to that session only, or to that party (`Call.party`): it came on a
+        connection that nobody else shares. With `owner`, to that caller only (`task_owners.place_of`), and where `sees`
         says, in place of whether the server exists for it, that it may know of this in that profile."""
         if method == EVENT:
             # Events are asked for on the connection that all share: on a session's own one nobody was given an id.
@@ -288,7 +288,7 @@ class ServerNotifications:
         if clean is None:
             return
         told, size = shared(clean)
-        each = partial(self._told, server, method, told, sees)
+        each = partial(self._told, server, method, told, sees, session)
         some = self._meant(session, owner)
         everybody = session is None and owner is None and sees is None
         change = _change(server, method, told) if everybody else None
@@ -298,7 +298,7 @@ class ServerNotifications:
     def _meant(self, session: str | None, owner: Owner | None) -> list[Listener]:
         """Those whom it is for: all, those of a session, those of a caller."""
         if session is not None:
-            some = list(self._by.of(session))
+            some = list(self._by.of(session.partition(" ")[0]))
         else:
             some = list(self._listeners if owner is None else self._by.of(owner[:2]))
         return [one for one in some if owner is None or _is(one, owner)]
@@ -309,13 +309,14 @@ class ServerNotifications:
         method: str,
         params: dict[str, Any],
         sees: _Sees | None,
+        session: str | None,
         some: Sequence[Listener],
     ) -> None:
         # Many listeners are one caller in one profile: access is asked about once for them.
         seen: dict[tuple[Caller, str], bool] = {}
         for one in some:
             said = self._by_name(one, server, params) if method == UPDATED else [params]
-            now = one.now() if said else None
+            now = _hears(one, session) if said else None
             if now is None:
                 continue
             key = now, one.profile
@@ -341,6 +342,15 @@ class ServerNotifications:
     def _readable(self, now: Caller, server: str, method: str, params: dict[str, Any]) -> bool:
         """Whether somebody may still read what has changed."""
         return method != UPDATED or self._may_read(now, server, params["uri"])
+
+
+def _hears(one: Listener, session: str | None) -> Caller | None:
+    """As whom a listener hears what is for its session, or for a party of that, where one is said; None where it does not."""
+    now = one.now()
+    if now is None or session in (None, one.session):
+        return now
+    # A party is a session with limits: another key that carries the session's stream hears nothing of it.
+    return now if now.party(one.session or "") == session else None
 
 
 def _change(server: str, method: str, params: Mapping[str, Any]) -> _Change | None:

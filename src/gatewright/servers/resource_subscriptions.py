@@ -50,6 +50,9 @@ class SubscribeWay(Protocol):
     def call_s(self) -> float:
         """How long a call may take that says nothing else."""
 
+    def party(self, holder: str) -> str:
+        """For whom, of those with whom servers speak, a holder wants what it wants."""
+
     async def ready(self) -> Failure | None:
         """Wait for the connection; why there is none, if so."""
 
@@ -131,7 +134,7 @@ class Subscriptions:
         """Who wants word of a resource, where that is one party: else `SEVERAL`, also where nobody does any more."""
         asking = (one.holder for one in self._asked.get(uri, ()) if not one.dropped)
         holders = {*self.held.get(uri, ()), *asking}
-        return holders.pop() if len(holders) == 1 else SEVERAL
+        return self._way.party(holders.pop()) if len(holders) == 1 else SEVERAL
 
     def wanted(self) -> list[str]:
         """All that somebody holds or asks for."""
@@ -166,7 +169,7 @@ class Subscriptions:
         """Ask the server, who is asked again as long as it has not said yes: nobody is told so in its place."""
         if self._way.hello.modern:
             problem = await self._way.ready()
-            self._serve((call.session or call.id,))
+            self._serve(call.party)
             return problem or await self._listened(uri, call) or _EMPTY
         return await self._way.call(_SUBSCRIBE, params, call, back)
 
@@ -182,7 +185,7 @@ class Subscriptions:
             said = f"server {self._way.id} did not say in time whether it tells of this; ask again later"
             return Failure("upstream_timeout", said)
 
-    def _serve(self, parties: Iterable[str]) -> None:
+    def _serve(self, *parties: str) -> None:
         """These are listened for, by a request that is nobody's call."""
         link = self._way.link
         if link is not None:
@@ -245,7 +248,7 @@ class Subscriptions:
         if link is None or link.hello is None or uri in self.told:
             return  # told with the next connection
         if link.hello.modern:
-            self._serve(self.held.get(uri, ()))
+            self._serve(*map(self._way.party, self.held.get(uri, ())))
             await self._listening.tell(uri)
         elif await self._way.said(link, _SUBSCRIBE, {"uri": uri}):
             self._told(uri, now)
@@ -342,7 +345,7 @@ class Subscriptions:
         for uri in self._asked:
             self._outdate(uri)
         if link.hello is not None and link.hello.modern:
-            self._serve(self._led)
+            self._serve(*map(self._way.party, self._led))
             await self._listening.renew()
         elif self.wanted():
             self._way.spawn(self._renewed(link, self._round))

@@ -318,7 +318,7 @@ class Server:
         elif method == LIFECYCLE:
             self.life.heard(link, params, self.reconnector_of(session))
         else:
-            self._screen.said(method, params, session)
+            self._screen.said_by(link, method, params, session)
 
     def look(self) -> None:
         """Fetch the lists anew, because changes may have been missed."""

@@ -293,13 +293,16 @@ class Screen:
 
     # -- outside any call
 
-    def said_by(self, link: Link, method: str, params: dict[str, Any]) -> None:
-        """Pass on what came on a connection that several may share. What says nothing of the server itself, and no call, may
-        be about who alone was served on it."""
-        self.said(method, params, None if method in OF_THE_SERVER else link.sole or None)
+    def said_by(
+        self, link: Link, method: str, params: dict[str, Any], session: str | None = None
+    ) -> None:
+        """Pass on what came on a connection that several may share, or on a `session`'s own. What says nothing of the server itself,
+        of a task or a call, may be about who alone was served on it: of a session's keys with other limits, too."""
+        apart = method in OF_THE_SERVER or named(params) is not None
+        self.said(method, params, session if apart else link.sole or session)
 
     def said(self, method: str, params: dict[str, Any], session: str | None) -> None:
-        """Pass a notification on that belongs to no call. `session` is the one on whose own connection it came."""
+        """Pass a notification on that belongs to no call, to a session or a party of one where that is said."""
         if method == COMPLETE:
             found = self._completed(params)
             if found is not None and found[0] is not None and session in (None, found[0]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gatewright.call import Call, Refusal
+from gatewright.servers.resource_subscriptions import SEVERAL
 
 __all__ = ["NAMELESS_LEAST", "NAMELESS_MOST", "WISHES_EACH", "WishCounts"]
 
@@ -32,6 +33,8 @@ class WishCounts:
     def __init__(self, number: Callable[[str, str | None], int]) -> None:
         self._number = number
         self._whose: dict[str, tuple[_Party, str | None]] = {}
+        self._parties: dict[str, str] = {}
+        """With whom servers speak for each (`Call.party`)."""
         self._holders: dict[str, dict[_Party, set[str]]] = {}
         """By kind of caller."""
 
@@ -39,6 +42,11 @@ class WishCounts:
         """Whose a holder is; its own where nobody said."""
         found = self._whose.get(holder)
         return ("", holder) if found is None else found[0]
+
+    def party(self, holder: str) -> str:
+        """For whom its server speaks of what a holder wants: the session with the limits of whoever asked, `SEVERAL` where those differ;
+        itself where nobody said."""
+        return self._parties.get(holder, holder)
 
     def refusal(self, call: Call) -> Refusal | None:
         """Why one wish more is too many, where it is."""
@@ -60,6 +68,9 @@ class WishCounts:
     def add(self, holder: str, call: Call) -> None:
         """A holder asks for something."""
         self._add(holder, _party_of(call), call.session)
+        if call.session is not None and call.session == holder:
+            before = self._parties.get(holder, call.party)
+            self._parties[holder] = call.party if before == call.party else SEVERAL
 
     def _add(self, holder: str, party: _Party, session: str | None) -> None:
         self._whose[holder] = party, session
@@ -73,6 +84,7 @@ class WishCounts:
     def forget(self, holder: str) -> None:
         """A session or a listening is over."""
         found = self._whose.pop(holder, None)
+        self._parties.pop(holder, None)
         if found is None:
             return
         party, _ = found
@@ -85,6 +97,7 @@ class WishCounts:
         """Know what is known of the server in whose place this one is."""
         for holder, found in before._whose.items():
             self._add(holder, *found)
+        self._parties |= before._parties
 
 
 def _party_of(call: Call) -> _Party:

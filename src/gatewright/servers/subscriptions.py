@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
@@ -75,7 +75,10 @@ class Wished(Protocol):
 class _Connection:
     """What is wanted on one connection: the main one, or where there is a `session`, that session's own."""
 
-    def __init__(self, server: Wished, session: str | None) -> None:
+    def __init__(
+        self, server: Wished, session: str | None, party: Callable[[str], str] = str
+    ) -> None:
+        self.party = party
         self._server = server
         self._session = session
         self.id = server.id
@@ -154,9 +157,9 @@ class ServerSubscriptions:
 
     def __init__(self, server: Wished) -> None:
         self._server = server
-        self._common = _Connection(server, None)
-        self._own: dict[str, _Connection] = {}
         self._counts = WishCounts(self._number)
+        self._common = _Connection(server, None, self._counts.party)
+        self._own: dict[str, _Connection] = {}
         self._line = [weakref.ref(self)]
         """Those of all who had, and will have, the server's place, the oldest first: a list that they share. It keeps none of them:
         whoever was never let go would else have kept all that came after."""
@@ -167,8 +170,11 @@ class ServerSubscriptions:
         if session is None or not self._server.has_own(call):
             return self._common
         if session not in self._own:
-            self._own[session] = _Connection(self._server, session)
+            self._own[session] = self._made(session)
         return self._own[session]
+
+    def _made(self, session: str) -> _Connection:
+        return _Connection(self._server, session, self._counts.party)
 
     @property
     def resources(self) -> Subscriptions:
@@ -283,7 +289,7 @@ class ServerSubscriptions:
             session,
             one,
         ) in before._own.items():  # for when the session has a connection of its own here, too
-            self._own.setdefault(session, _Connection(self._server, session)).follow(one)
+            self._own.setdefault(session, self._made(session)).follow(one)
 
     def forget(self, holder: str) -> None:
         """A session or a listening is over, and wants nothing any more."""

@@ -20,8 +20,10 @@ from typing import Any
 from gatewright.call import Caller, Target, Tool
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.related_tasks import named
+from gatewright.mcp.server.kept_answers import About
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
+from gatewright.servers.kept_answers import withheld
 from gatewright.servers.listing import CHANGES
 from gatewright.servers.local_offers import LocalOffers
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
@@ -276,8 +278,7 @@ class Supervisor:
     # -- for doors -----------------------------------------------------------------------------------
 
     async def describe(self, profile: str, caller: Caller) -> tuple[dict[str, Any], str]:
-        """Capabilities and instructions of what is behind a profile for a caller, once the servers
-        have started or had their time. Raises `KeyError` for an unknown profile."""
+        """Capabilities and instructions of a profile's servers for a caller, once they have started or had their time. Raises `KeyError`."""
         await self.settled()
         if not self.catalogue.knows(profile):
             raise KeyError(profile)
@@ -322,9 +323,12 @@ class Supervisor:
         """What to wait for before names of a profile are looked up; None where they are all known."""
         return self.catalogue.making(profile)
 
+    def withheld(self, caller: Caller, profile: str, about: About) -> bool:
+        """Whether what was kept for a caller is not for it any more."""
+        return withheld(self.catalogue, caller, profile, about)
+
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
-        """The `x-mcp-header` annotations of a tool by its exposed name; empty for unknown ones, and
-        for those that the caller must not learn of."""
+        """The `x-mcp-header` annotations of a tool by its exposed name; empty for those that the caller must not learn of."""
         tool = self.catalogue.tool(profile, name) if self.catalogue.knows(profile) else None
         if tool is None or not tool.headers or not self.catalogue.sight.tool(caller, tool):
             return {}
@@ -333,7 +337,7 @@ class Supervisor:
     def tool(self, profile: str, name: str, caller: Caller) -> Tool | None:
         """A tool by any of its names, where the caller may see it."""
         tool = self.catalogue.tool(profile, name)
-        return tool if tool is not None and self.catalogue.sight.tool(caller, tool) else None
+        return tool if tool and self.catalogue.sight.tool(caller, tool) else None
 
     def offers(self, profile: str) -> bool:
         """Whether there is any tool in a profile, whoever may see it."""
@@ -344,8 +348,6 @@ class Supervisor:
         for server in (*self._servers.values(), *self.retiring):
             server.forget(session)
         self._side.ended(session)
-
-    # -- what servers say ----------------------------------------------------------------------------
 
     def _listed(self, server: str, shelved: Built, announced: frozenset[str]) -> None:
         before, listing = self.catalogue.listing(server), shelved.listing

@@ -38,6 +38,8 @@ class Claims:
         self._alone: list[int] = []
         """For each head, in order: up to where they are one server's alone."""
         self._lengths: list[int] = []
+        self._heads_by: dict[str, list[str]] = {}
+        """By server, in order."""
 
     def count(self, shelved: Sequence[ServerCatalogue]) -> Generator[None, None, None]:
         """Take in all shelves, once, step by step (`slices`)."""
@@ -56,6 +58,7 @@ class Claims:
                 self._whose[head].add(entry.target.server)
         self._heads = sorted(self._begins)
         self._alone = yield from self._ends()
+        self._heads_by = yield from self._sorted()
         self._lengths = sorted({len(head) for head in self._heads})
 
     def of(self, uri: str) -> list[str]:
@@ -91,6 +94,30 @@ class Claims:
         return first < end and (
             self._other(self._heads[first], template.server) or self._alone[first] < end
         )
+
+    def others(self, resource: Target) -> frozenset[str]:
+        """Those servers: who may see none of them is shown the URI as it stands, and so hears nothing of what they have."""
+        listed = self._lists.get(alike(resource.name), ())
+        heads = (self._whose[one] for one in self._heads_of(begins(resource.name)))
+        return frozenset().union(listed, *heads) - {resource.server}
+
+    def met(self, template: Target) -> frozenset[str]:
+        """The servers that have one, as in `others`. A look-up for each server, and no more than that: how many templates it has is its own affair."""
+        head = _head(begins(template.name))
+        found = set().union(*(self._whose[one] for one in self._heads_of(head)))
+        for server, heads in self._heads_by.items():
+            at = bisect_left(heads, head)
+            if at < len(heads) and heads[at].startswith(head):
+                found.add(server)
+        return frozenset(found - {template.server})
+
+    def _sorted(self) -> Generator[None, None, dict[str, list[str]]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for head in self._heads:
+            yield
+            for server in self._whose[head]:
+                found[server].append(head)
+        return found
 
     def _ends(self) -> Generator[None, None, list[int]]:
         size = len(self._heads)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from gatewright.call import Caller, Target
@@ -54,8 +55,8 @@ class UriOwners(abc.ABC):
         """A server's id and what stands behind it now (`origin`), with a slash between, which no id has in it."""
 
     def resource(self, profile: str, uri: str, caller: Caller) -> Target | None:
-        """The owner of a URI and its own URI there: the only server that claims it, else the only one whose results
-        named it to the caller, else the only one that has resources at all. Of the servers that the caller may see; None as long
+        """The owner of a URI and its own URI there: the only server that claims it, where no other named it to the
+        caller, else the only one whose results named it there, else the only one that has resources at all. Of the servers that the caller may see; None as long
         as that one is away."""
         return self._found(profile, uri, caller)[0]
 
@@ -66,19 +67,23 @@ class UriOwners(abc.ABC):
     def claimants(self, profile: str, uri: str, caller: Caller) -> tuple[list[Target], int]:
         """Whose a URI is, as lists, templates, and results that the caller was shown have it, as far as they can be asked for it in
         qualified form, also where they are away; and how many claims there are, those of former programs of theirs included."""
-        found = every = self._claimed(profile, uri, caller)
-        if not found:
-            found, every = self._named(profile, uri, caller)
-        servers = self.view(profile).servers
-        return [one for one in found if one.server in servers], len(every)
+        claimed, servers = self._claimed(profile, uri, caller), self.view(profile).servers
+        found, every = self._named(profile, uri, caller)
+        found = [*claimed, *(one for one in found if one not in claimed)]
+        more = [one for one in every if one not in claimed]
+        return [one for one in found if one.server in servers], len(claimed) + len(more)
 
     def _found(self, profile: str, uri: str, caller: Caller) -> tuple[Target | None, str | None]:
         """The owner; where it is away, which one that is."""
         claimed = self._claimed(profile, uri, caller)
         wrapped = unwrap_uri(uri) is not None
-        if claimed:
-            return self._sole(profile, claimed, claimed, asked=wrapped)
         named, every = self._named(profile, uri, caller)
+        if claimed and (wrapped or all(one in claimed for one in every)):
+            return self._sole(profile, claimed, claimed, asked=wrapped)
+        if (
+            claimed
+        ):  # somebody else named it to this caller while that one was not seen, or did not have it
+            return None, None
         if every:
             return self._sole(profile, named, every)
         if wrapped:  # of somebody else, whom the caller may not see
@@ -130,10 +135,12 @@ class UriOwners(abc.ABC):
         """What a resource is called in a result of its server: as it stands there where that leads back to it, else in
         qualified form."""
         view, uri = self.view(profile), target.name
-        if view.owners(uri) == [target]:
+        # Of what this caller may see: that a hidden server has it, too, is not for its eyes.
+        if self._claimed(profile, uri, caller) == [target]:
             return uri
         whose = self._whose(target.server)
-        if view.shared(target) or not self.linked.name(caller, profile, uri, whose):
+        sees = partial(self.sight.server, caller)
+        if view.shared(target, sees) or not self.linked.name(caller, profile, uri, whose):
             return wrap_uri(target)
         return uri
 

@@ -6,7 +6,7 @@ dotted one; all lead to the same `Tool`, so policy judges one subject whatever i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -56,7 +56,18 @@ class Item:
     """One entry of a list; its text is made when it is first asked for. `instead` are the members
     that read differently here."""
 
-    __slots__ = ("_definition", "_instead", "_mgp", "_own", "_plain", "resource", "server", "tool")
+    __slots__ = (
+        "_definition",
+        "_instead",
+        "_mgp",
+        "_own",
+        "_plain",
+        "alone",
+        "others",
+        "resource",
+        "server",
+        "tool",
+    )
 
     def __init__(
         self,
@@ -70,6 +81,10 @@ class Item:
     ) -> None:
         """`own` is what the gateway itself defines, which may use its words."""
         self._own = own
+        self.others: frozenset[str] = frozenset()
+        """The servers because of which it reads differently."""
+        self.alone: Item | None = None
+        """How it reads where none of them exists: what a list says is no word about servers that its reader may not see."""
         self.server = server
         self.tool = tool
         self.resource = resource
@@ -77,6 +92,14 @@ class Item:
         self._instead = instead
         self._plain: bytes | None = None
         self._mgp: bytes | None = None
+
+    def apart(self, others: frozenset[str], alone: Item) -> None:
+        """It reads so because of others, and otherwise without them."""
+        self.others, self.alone = others, alone
+
+    def stands(self, sees: Callable[[str], bool]) -> bool:
+        """Whether somebody who `sees` some servers is shown this, and not what it is `alone`."""
+        return not self.others or any(map(sees, self.others))
 
     def text(self, mgp: bool) -> bytes:
         """The JSON text; with `mgp`, for a client that negotiated `security`."""
@@ -197,10 +220,12 @@ class View:
         """The template that is listed with this text."""
         return [target for _, target, exposed in self._templates if exposed == text]
 
-    def shared(self, resource: Target) -> bool:
-        """Whether the URI of a server's resource, as it stands, may be somebody else's as well, or looks like a wrapped one."""
-        own = resource.server in self._private or self._claims.beside(resource)
-        return own or unwrap_uri(resource.name) is not None
+    def shared(self, resource: Target, sees: Callable[[str], bool] = lambda _: True) -> bool:
+        """Whether the URI of a server's resource, as it stands, may be somebody else's as well, for all that somebody `sees`, or looks
+        like a wrapped one."""
+        if resource.server in self._private or unwrap_uri(resource.name) is not None:
+            return True
+        return self._claims.beside(resource) and any(map(sees, self._claims.others(resource)))
 
     def _place_tools(
         self, shelved: list[ServerCatalogue], profile: Profile
@@ -261,20 +286,28 @@ class View:
             yield
             instead = _instead("uri", target, names.exposed[target])
             item = self._item(target, entry.definition, instead, resource=target)
+            if instead and not self._always_wrapped(target):
+                alone = self._item(target, entry.definition, {}, resource=target)
+                item.apart(self._claims.others(target), alone)
             self._items["resources/list"].append(item)
         return names
+
+    def _always_wrapped(self, target: Target) -> bool:
+        """Whether it is shown in qualified form whatever others have."""
+        return target.server in self._private or looks_wrapped(target.name)
 
     def _place_templates(self, shelved: list[ServerCatalogue]) -> Generator[None, None, None]:
         for entry, template in (pair for shelf in shelved for pair in shelf.templates):
             yield
             target = entry.target
-            apart = target.server in self._private or self._claims.meets(target)
-            wrapped = apart or looks_wrapped(target.name)
+            wrapped = self._always_wrapped(target) or self._claims.meets(target)
             exposed = wrap_template(target) if wrapped else target.name
             # What is listed is compared as a whole (`templated`), so the exposed text is kept.
             self._templates.append((template, target, exposed))
             instead = _instead("uriTemplate", target, exposed)
             item = self._item(target, entry.definition, instead)
+            if instead and not self._always_wrapped(target):
+                item.apart(self._claims.met(target), self._item(target, entry.definition, {}))
             self._items["resources/templates/list"].append(item)
 
 

@@ -3,8 +3,7 @@
 Theory. A caller that takes tasks is told at once that its call waits, by a task instead of a refusal. From then on the gateway stands in for
 it: it waits for the decision and then repeats the call, which passes every gate anew and uses the approval up. So nothing of a task is
 outside of policy: whoever lost its key, its grant or its session meanwhile is refused by what holds then, a changed configuration
-asks again, and the record has both calls, with the task's id in the second (`task`). What that call comes to is the
-task's result.
+asks again, and the record has both calls, with the task's id in the second (`task`). What that call comes to is the task's result.
 
 A task ends with the request that it waits for, and with the process: the request stays in the queue, and the same call made again finds it.
 While it runs, nobody can be asked anything through it, and what it says on its way is not passed on.
@@ -26,6 +25,7 @@ from gatewright.call import (
     Answer,
     Back,
     Call,
+    Caller,
     CannotAsk,
     Client,
     Event,
@@ -41,6 +41,7 @@ from gatewright.limits.polls import Polls
 from gatewright.mcp.protocol import outcomes, tasks
 from gatewright.mcp.protocol.ended_calls import given_up
 from gatewright.mcp.server.endpoints import SPEAKING_MCP
+from gatewright.mcp.server.kept_answers import About, of_call
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.supervisor import Supervisor
@@ -71,8 +72,8 @@ class Queue(Protocol):
     async def decided(self, id: str) -> None:
         """Wait until a request is no longer undecided."""
 
-    def withdraw(self, id: str) -> None:
-        """Whoever asked takes its request back, where nobody has decided on it."""
+    def withdraw(self, id: str, call: Call) -> None:
+        """Whoever asked by this call takes its request back, where nobody else asked and nobody has decided on it."""
 
 
 class _Nobody:
@@ -97,13 +98,14 @@ class Tasks:
         tool: Callable[[Call], Tool | None],
         info: Callable[[], Mapping[str, Any]],
         random: Callable[[int], bytes],
+        withheld: Callable[[Caller, str, About], bool] = lambda *_: False,
     ) -> None:
-        """`tool` is what a call would find; `info` is what the gateway calls itself."""
+        """`tool` is what a call would find; `info` is what the gateway calls itself; `withheld` is what may be handed out no more."""
         self._queue = queue
         self._book = book
         self._looks = looks
         self._tool = tool
-        self._info = info
+        self._info, self._withheld = info, withheld
         self._random = random
         self.methods: Mapping[str, Callable[[Call, Back, _Elsewhere], Awaitable[Outcome]]] = {
             "tasks/get": self._get,
@@ -155,8 +157,7 @@ class Tasks:
 
     def _waiting(self, call: Call, one: Approval, further: Further) -> Answer | None:
         """A task for a call that waits; None where there are too many."""
-        decides = to_type("approve {}", one.id)
-        said = f"it waits for an operator's approval ({one.id}) to {one.wish}, decided with `{decides}`; nothing was run yet"
+        said = f"it waits for an operator's approval ({one.id}) to {one.wish}, decided with `{to_type('approve {}', one.id)}`; nothing was run yet"
         entry = self._book.make(tasks.plain(call), one.id, said, one.expires)
         if entry is None:
             return None
@@ -214,8 +215,7 @@ class Tasks:
             if asked is None or asked.id == entry.approval:
                 return outcome
             entry.approval = asked.id  # other rules hold now, and they ask anew
-            decides = to_type("approve {}", asked.id)
-            said = f"it waits once more for an operator's approval ({asked.id}) to {asked.wish}, decided with `{decides}`"
+            said = f"it waits once more for an operator's approval ({asked.id}) to {asked.wish}, decided with `{to_type('approve {}', asked.id)}`"
             self._book.note(entry, said, ends=asked.expires)
 
     # -- what is asked about them --------------------------------------------------------------------
@@ -273,7 +273,7 @@ class Tasks:
         """What had not begun, or was answered in place of the cancellation, has ended as well."""
         self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
         if not self._book.waiting(entry.approval):
-            self._queue.withdraw(entry.approval)
+            self._queue.withdraw(entry.approval, entry.call)
 
     async def _update(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
         """Nothing is asked of the caller of such a task, so no answer is outstanding."""
@@ -304,6 +304,8 @@ class Tasks:
     def _end(self, entry: Entry, call: Call) -> outcomes.Spelled:
         """What the call came to, as its caller would have been told."""
         made, outcome = entry.call, entry.outcome or _CANCELLED
+        if self._withheld(call.caller, made.profile, of_call(made)):
+            outcome = _TAKEN_BACK
         return outcomes.spell(outcome, made.method, call.client, made.trace_id, self._info())
 
     def _answer(self, call: Call, raw: bytes) -> Answer:
@@ -329,6 +331,7 @@ def tasks_of(
         tool=found,
         info=lambda: supervisor.info,
         random=random,
+        withheld=supervisor.withheld,
     )
 
 
@@ -393,4 +396,5 @@ def _told(outcome: Outcome) -> str:
 
 _NOBODY = _Nobody()
 _CANCELLED = Failure("cancelled", "the task was cancelled")
+_TAKEN_BACK = Refusal("access_denied", "what it came to is not for this caller any more", once=True)
 _DONE = b'{"resultType":"complete"}'

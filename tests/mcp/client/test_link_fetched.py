@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from gatewright.call import ANONYMOUS
 from gatewright.mcp.client.link import Link, ServerFailed
 from tests.servers.rig import FakeBack, make_call, within
 from tests.servers.scripted import Ear, Scripted, linked, start
 
+OWN = ANONYMOUS.party("s1")
 NOTE = "notifications/message"
 FORM = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
 
@@ -25,7 +27,7 @@ async def fetched(link: Link, server: Scripted, whose: str = "") -> None:
     await within(fetching)
 
 
-@pytest.mark.parametrize(("whose", "told"), [("s1", ["x:1", "own"]), ("s2", ["own"])])
+@pytest.mark.parametrize(("whose", "told"), [(OWN, ["x:1", "own"]), ("s2", ["own"])])
 async def test_what_is_said_while_something_is_fetched_for_a_party_is_no_other_partys(
     whose: str, told: list[str]
 ) -> None:
@@ -94,7 +96,7 @@ async def test_who_told_the_server_something_was_served_there() -> None:
     """What it says later of that is not everybody's, and it may ask for the sake of that as long as the connection lasts."""
     async with linked() as (link, _):
         assert not link.haunted
-        for session, sole in (("s1", "s1"), ("s1", "s1"), ("s2", None)):
+        for session, sole in (("s1", OWN), ("s1", OWN), ("s2", None)):
             call = make_call("method", "notifications/acme.said", {}, session=session)
             link.tell(call.method, {}, call)
             assert link.sole == sole

@@ -1,9 +1,8 @@
 """Whose a question is: every kind of question, asked at every moment in the life of every mix of calls.
 
 The model knows for which call the server asks, which the connection does not. A call whose question is open waits for it: its
-server does not answer it before (`docs/decisions/0046-under-its-own-name.md`). What is looked at from outside: a caller is only
-ever asked about its own call, and where it cannot be known whose it is, nobody is asked.
-"""
+server does not answer it before (`docs/decisions/0046-under-its-own-name.md`). What is looked at from outside: a caller is only ever asked
+about its own call, and where it cannot be known whose it is, nobody is asked."""
 
 from __future__ import annotations
 
@@ -14,8 +13,9 @@ from typing import Any, Literal
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from gatewright.call import Call, Failure, Question
+from gatewright.call import ANONYMOUS, Failure, Question, UserContext
 from gatewright.mcp.client import server_requests
 from gatewright.mcp.client.pending_requests import Clock, PendingRequest
 from gatewright.mcp.client.server_requests import UNATTRIBUTABLE, ServerRequests
@@ -23,6 +23,7 @@ from gatewright.mcp.wire import jsonrpc
 from tests.servers.rig import LEGACY, MODERN, make_call
 
 METHODS = ("elicitation/create", "sampling/createMessage", "roots/list", "vendor/question")
+LESS = replace(ANONYMOUS, user=(UserContext(resources=("/srv/**",)),))
 Act = Literal["start", "answer", "cancel", "late", "ask", "wait", "exact"]
 
 
@@ -53,14 +54,14 @@ class World:
         self.clock = Clock({})
         self.questions = ServerRequests("s", self.said)
         self.ids = itertools.count(1)
-        self.waiting: dict[bytes, int] = {}
-        """By open question: the call that waits for it."""
+        self.waiting: dict[bytes, int] = {}  # by open question: the call that waits for it
 
     def start(self, session: str | None, modern: bool) -> None:
         number = next(self.ids)
-        call: Call = make_call(
-            "tool", "tools/call", {}, session=session, client=MODERN if modern else LEGACY
-        )
+        name, _, less = (session or "").partition(" ")  # `a less` is `a` with a key of other limits
+        caller, client = LESS if less else ANONYMOUS, MODERN if modern else LEGACY
+        who: Any = {"session": name or None, "client": client, "caller": caller}
+        call = make_call("tool", "tools/call", {}, **who)
         loop = asyncio.get_running_loop()
         one = PendingRequest(number, call, Caller(self, number), self.clock, loop.create_future())
         one.due = loop.time() + 1000
@@ -128,7 +129,7 @@ STEPS = st.lists(
             ["start", "start", "ask", "ask", "exact", "answer", "cancel", "late", "wait"]
         ),
         st.integers(0, 7),
-        st.sampled_from(["a", "b", None]),
+        st.sampled_from(["a", "a less", "b", None]),
         st.sampled_from(METHODS),
         st.booleans(),
     ),
@@ -163,7 +164,7 @@ def test_a_question_reaches_the_party_that_it_was_asked_for_or_nobody(steps: Any
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("session", ["b", None])
+@pytest.mark.parametrize("session", ["b", "a less", None])
 async def test_no_time_makes_a_call_that_was_given_up_somebody_elses(
     method: str, session: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +259,7 @@ async def test_a_question_of_what_was_fetched_for_a_caller_and_fails_is_put_to_n
     world = World()
     loop = asyncio.get_running_loop()
     fetched = PendingRequest(1, None, None, world.clock, loop.create_future())
-    world.questions.stays(next(world.ids), "a")
+    world.questions.stays(next(world.ids), ANONYMOUS.party("a"))
     world.start("b", modern=False)
     world.ask(METHODS[0], about=1, exact=False)
     await _turns()
@@ -279,7 +280,7 @@ async def test_a_question_of_a_task_that_comes_to_nothing_is_put_to_nobody_else(
     """Whether the server says so by itself, or is asked."""
     world = World()
     lives = world.questions.lives
-    world.questions.stays("task T", "b")
+    world.questions.stays("task T", ANONYMOUS.party("b"))
     world.start("a", modern=False)
     world.ask(METHODS[0], about=9, exact=False)
     await _turns()
@@ -333,7 +334,7 @@ async def test_a_question_that_no_wait_can_settle_is_refused_at_once(told: list[
     for session in ("a", "b"):
         world.start(session, modern=False)
     for session in told:
-        world.questions.told(session)
+        world.questions.told(ANONYMOUS.party(session))
     world.ask(METHODS[0], about=1, exact=False)
     await _turns()
     assert (world.asked, len(world.sent)) == ([], 1)
@@ -344,7 +345,7 @@ async def test_who_said_something_and_alone_is_left_of_all_is_asked() -> None:
     world = World()
     for session in ("a", "b"):
         world.start(session, modern=False)
-    world.questions.told("a")
+    world.questions.told(ANONYMOUS.party("a"))
     world.ask(METHODS[0], about=1, exact=False)
     await _turns()
     assert world.sent == []

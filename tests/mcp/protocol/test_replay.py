@@ -165,3 +165,15 @@ def test_what_the_own_streams_of_several_sessions_keep_together_is_bounded() -> 
         session.end()
         session.own.add(b"late")
     assert (shelf.held, owns.held) == (0, 0)
+
+
+def test_what_is_about_something_that_may_be_told_no_more_is_dropped_and_its_room_is_free() -> None:
+    owns = FinishedStreams()
+    streams = Streams(1000, owns=owns)
+    for about in ("a", "b", None):
+        streams.own.add(b"12345", about=about)
+    streams.own.retain(lambda about: about == "a")
+    heard: list[str] = []
+    streams.own.attach(lambda ident, _: heard.append(ident), 0)
+    assert heard == ["0-1", "0-3"]
+    assert streams.own.held == owns.held == 10

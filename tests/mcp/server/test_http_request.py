@@ -10,6 +10,7 @@ import pytest
 from gatewright.call import ANONYMOUS
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_request import Connection, HttpRequest, nowhere
+from gatewright.mcp.server.kept_answers import of_server
 from gatewright.transport.http_server import read_body
 from tests.dialects.client import MODERN, Sent, modern, rpc, within
 from tests.dialects.house import House, text
@@ -140,7 +141,7 @@ async def test_only_routing_headers_must_not_stand_twice() -> None:
 
 
 async def test_a_request_that_stands_alone_has_no_other_channel() -> None:
-    nowhere(b"lost")
+    nowhere(b"lost", of_server("srv"))
     async with House() as house:
         http, _ = request()
         peer = http.peer(house.front, house.app.streamable.parked)

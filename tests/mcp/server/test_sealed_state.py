@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Caller, Client, Failure
+from gatewright.call import ANONYMOUS, Answer, Call, Caller, Client, Failure, UserContext
 from gatewright.mcp.protocol import request_state
 from gatewright.mcp.server.pending_input import PENDING_S, bound_to
-from gatewright.mcp.server.sealed_state import resealed, state_of
+from gatewright.mcp.server.sealed_state import opened, resealed, state_of
+from gatewright.mcp.server.server_context import Presented
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.house import House
 
@@ -53,3 +54,36 @@ async def test_what_asks_nothing_is_not_touched_and_what_asks_too_much_is_a_fail
         many = {**ASKS, "inputRequests": {f"q{number}": question for number in range(100)}}
         refused = resealed(house.front, CALL, Answer(jsonrpc.encode(many), modern=True))
         assert isinstance(refused, Failure)
+
+
+LESS = Caller("ann", key_id="k2", user=(UserContext(resources=("/srv/**",)),))
+TOKEN = Caller("ann", token=True, user=(UserContext(scopes=("a",)),))
+
+
+@pytest.mark.parametrize(
+    ("first", "back", "may"),
+    [
+        (Caller("ann", key_id="k1"), Caller("ann", key_id="k1"), True),
+        (Caller("ann", key_id="k1"), Caller("ann", key_id="k3"), True),
+        (Caller("ann", key_id="k1"), LESS, False),
+        (LESS, Caller("ann", key_id="k1"), False),
+        (LESS, replace(LESS, user=()), True),
+        (TOKEN, replace(TOKEN, user=(UserContext(scopes=("a", "b")),)), True),
+        (replace(TOKEN, user=(UserContext(scopes=("a", "b")),)), TOKEN, False),
+        (ANONYMOUS, ANONYMOUS, True),
+    ],
+)
+async def test_a_servers_round_goes_on_with_the_limits_with_which_it_began(
+    first: Caller, back: Caller, may: bool
+) -> None:
+    async with House() as house:
+        call = replace(CALL, caller=first)
+        asked = resealed(house.front, call, Answer(jsonrpc.encode(ASKS), modern=True))
+        assert isinstance(asked, Answer)
+        params = {**call.params, "requestState": jsonrpc.decode(asked.raw)["requestState"]}
+        given = house.front, Presented("http", back, None), "", call.method, params
+        if may:
+            assert opened(*given).text == "inner"
+        else:
+            with pytest.raises(ValueError, match="not given out"):
+                opened(*given)

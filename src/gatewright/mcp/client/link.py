@@ -204,7 +204,7 @@ class Link(abc.ABC):
     ) -> Coroutine[Any, Any, Outcome]:
         """Put a call to the server, `params` in its own names; `deadline` is in the loop's seconds. Raises only its task's cancellation."""
         if self.sole is not None:
-            self.serves(call.session or call.id)
+            self.serves(call.party)
         # A modern caller answers an `input_required` itself; a legacy one is asked by requests (`_rounds`).
         if self.modern and not is_modern(call.client.revision):
             return self._rounds(method, params, call, back, deadline)
@@ -213,7 +213,7 @@ class Link(abc.ABC):
     def tell(self, method: str, params: dict[str, Any], call: Call) -> Refusal | None:
         """Tell the server what a caller says without waiting for an answer; why not, if so. What the server says of it later names
         nobody, and no answer ends it: until the connection ends its caller may be the one that is meant."""
-        party = call.session or call.id
+        party = call.party
         self.serves(party)
         self._questions.told(party)
         self.notify(method, self._questions.related.outward(params, call))

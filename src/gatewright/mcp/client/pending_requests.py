@@ -66,9 +66,8 @@ class PendingRequest(msgspec.Struct, eq=False):
 
     @property
     def party(self) -> str:
-        """Whose exchange it is: the session, or the call itself where there are no sessions."""
-        call = self.call
-        return "" if call is None else call.session or call.id
+        """Whose exchange it is (`Call.party`): nobody else is asked or told anything for its sake."""
+        return "" if self.call is None else self.call.party
 
     @property
     def left(self) -> float:

@@ -231,7 +231,7 @@ class PipeLink(Link):
             if due < clock.rings:
                 clock.heed(due)
             if self.sole is not None:
-                self.serves(call.session or call.id)
+                self.serves(call.party)
             return True
 
         return send

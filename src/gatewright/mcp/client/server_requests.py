@@ -1,14 +1,14 @@
 """`ServerRequests`: attributes a server's request (elicitation, sampling, roots) to a call in flight, holds it while unclear, asks the caller.
 
 On a pipe that several sessions share, a server's request does not say which call it belongs to. It can only belong to a call that was in
-flight when it arrived. Where all of those are of one session, that session is asked. Where they are not, the question is held: the server
-that asks is waiting, calls that do not wait come to their end, and soon the candidates are of one session. Where they do not become so in
-time, nobody is asked and the server gets an error that names the way out.
+flight when it arrived. Where all of those are of one party (a session, and keys with equal limits), that one is asked. Where they are not, the
+question is held: the server that asks is waiting, calls that do not wait come to their end, and soon the candidates are of one party. Where they
+do not become so in time, nobody is asked and the server gets an error that names the way out.
 
 Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay candidates that nobody can be asked for,
 until the server answers them or the connection ends: no time says that a server has stopped. So does what goes on without a call
 (`ServerRequests.stays`), and a call that fails while a question waits: its server may have given that up. A question that says to which
-task it belongs is for whoever has that, and for nobody else. Decisions 0004 and 0104 say what was weighed.
+task it belongs is for whoever has that, and for nobody else. Decisions 0004, 0104 and 0119 say what was weighed.
 """
 
 from __future__ import annotations
@@ -388,8 +388,8 @@ def _params_of(request: jsonrpc.Request) -> Any:
 _OVER = "the call that this belongs to is over"
 _CROWDED = "too many questions are open for the calls in flight; wait until some are answered"
 _HINT = (
-    "calls of several sessions are in flight on one connection and none can be told to be the one "
-    'that asks; set share = "session" for this server to give each session its own'
+    "calls of several sessions, or of keys with other limits, are in flight on one connection and none can be told to be the one "
+    'that asks; set share = "session" for this server to give each session its own, and open a session with each key'
 )
 
 

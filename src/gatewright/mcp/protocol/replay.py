@@ -76,17 +76,19 @@ class Stream:
         self._held = 0
         self._number = 0
         self._handed = 0
-        self._messages: deque[tuple[int, bytes]] = deque()
+        self._messages: deque[tuple[int, bytes, Any]] = deque()
+        self.about: Any = None
+        """What all of it is of, where that is one thing."""
         self._connections: list[tuple[Sink, Callable[[], None] | None]] = []
 
     def primer(self) -> str:
         """The id of the event that opens the stream, before any message."""
         return f"{self.ident}-{self._number}"
 
-    def add(self, message: bytes, *, last: bool = False) -> None:
-        """Number a message, keep it, and hand it to the connection if there is one."""
+    def add(self, message: bytes, *, last: bool = False, about: Any = None) -> None:
+        """Number a message, keep it with what it is `about`, and hand it to the connection if there is one."""
         self._number += 1
-        self._messages.append((self._number, message))
+        self._messages.append((self._number, message, about))
         self._held += len(message)
         # The newest stays, whatever its length: it may be the answer.
         while self._held > self._limit and len(self._messages) > 1:
@@ -113,7 +115,7 @@ class Stream:
         # The newest carries from now on: that the one before it is dead may be noticed much later.
         self._connections.append((sink, over))
         if after is not None:
-            for number, message in list(self._messages):
+            for number, message, _ in list(self._messages):
                 if number > after:
                     self._hand(number, message)
         if self.ended and over is not None:
@@ -138,6 +140,14 @@ class Stream:
         """Keep nothing of what was said so far: whoever has not seen it misses it."""
         self._messages.clear()
         self._held = 0
+
+    def retain(self, may: Callable[[Any], bool]) -> None:
+        """Keep of what was said so far what is about nothing, or about what `may` be told."""
+        kept = [one for one in self._messages if one[2] is None or may(one[2])]
+        self._messages = deque(kept)
+        self._held = sum(len(message) for _, message, _ in kept)
+        if self._grown is not None:
+            self._grown(self)
 
     def pass_on(self, *, kept: bool) -> None:
         """It is another's from now on, who is given what is `kept` of it or nothing of what was said so far; whoever carried it does not

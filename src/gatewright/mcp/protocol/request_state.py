@@ -16,9 +16,14 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from gatewright.call import UserContext
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["Sealer", "State", "request_digest"]
+__all__ = ["NOT_GIVEN", "Rights", "Sealer", "State", "request_digest"]
+
+
+Rights = tuple[str | None, bool, tuple[UserContext, ...]]
+"""The id of a key, whether it was a token, and its limits."""
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
@@ -29,6 +34,8 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     digest: str
     expires: float
     text: str
+    rights: Rights | None = None
+    """Of `upstream`: what the first request was made with."""
 
 
 def request_digest(method: str, params: Mapping[str, Any]) -> str:
@@ -49,7 +56,7 @@ def _number_text(value: object) -> Any:
 _salient = msgspec.json.Encoder(enc_hook=_number_text, order="deterministic")
 
 
-_NOT_GIVEN = "requestState was not given out by this gateway to this caller at this endpoint"
+NOT_GIVEN = "requestState was not given out by this gateway to this caller at this endpoint"
 """Of a forged and of a foreign one alike: guessing teaches nothing."""
 
 
@@ -74,9 +81,9 @@ class Sealer:
                 raise ValueError("one state has one spelling")
             state = msgspec.json.decode(self._aead.decrypt(raw[:12], raw[12:], None), type=State)
         except (ValueError, InvalidTag, msgspec.DecodeError):
-            raise ValueError(_NOT_GIVEN) from None
+            raise ValueError(NOT_GIVEN) from None
         if state.principal != principal:
-            raise ValueError(_NOT_GIVEN)
+            raise ValueError(NOT_GIVEN)
         if state.digest != digest:
             raise ValueError("requestState belongs to another request")
         if state.expires < now:
@@ -84,7 +91,14 @@ class Sealer:
         return state
 
     def reseal(
-        self, result: bytes, *, principal: str, digest: str, expires: float, nonce: bytes
+        self,
+        result: bytes,
+        *,
+        principal: str,
+        digest: str,
+        expires: float,
+        nonce: bytes,
+        rights: Rights | None = None,
     ) -> bytes:
         """An `input_required` result of a modern server with its state sealed for one caller."""
         members: dict[str, Any] = dict(jsonrpc.decode_members(result))
@@ -93,6 +107,6 @@ class Sealer:
         inner = jsonrpc.decode(members["requestState"])
         if not isinstance(inner, str):
             return result
-        state = State("upstream", principal, digest, expires, inner)
+        state = State("upstream", principal, digest, expires, inner, rights)
         members["requestState"] = self.seal(state, nonce)
         return jsonrpc.encode(members)

@@ -16,13 +16,14 @@ from msgspec.structs import replace
 
 from gatewright.call import Call, Caller, CannotAsk, Question, Refusal
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol import request_state
 from gatewright.mcp.protocol.client_params import Dropped, Notice, Rejected
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error
 from gatewright.mcp.protocol.refused_questions import refused_by
 from gatewright.mcp.server import notifications
+from gatewright.mcp.server.kept_answers import About, of_request, of_server
 from gatewright.mcp.server.listening import Listening
-from gatewright.mcp.server.pending_input import PendingInputs, bound_to
+from gatewright.mcp.server.pending_input import PendingInputs
+from gatewright.mcp.server.sealed_state import foreign, opened
 from gatewright.mcp.server.served_request import ServedRequest, broken
 from gatewright.mcp.server.server_context import Presented, Reply, Running, ServerContext, Standing
 from gatewright.mcp.server.server_events import hears
@@ -65,7 +66,7 @@ class ClientSession:
         credential: str | None,
         profile: str,
         session: str | None,
-        send: Callable[[bytes], None],
+        send: Callable[[bytes, About], None],
     ) -> None:
         self.front = front
         self.parked = parked
@@ -267,24 +268,29 @@ class ClientSession:
         """Take up what a sealed state names: a call of ours that waits, or a server's own round."""
         params = inbound.params
         try:
-            state = self.front.sealer.open(
-                str(params["requestState"]),
-                principal=bound_to(self.caller, self.door, self.profile),
-                digest=request_state.request_digest(inbound.method, params),
-                now=self.front.clock(),
-            )
+            shown = self.shown._replace(door=self.door)
+            state = opened(self.front, shown, self.profile, inbound.method, params)
         except ValueError as problem:
-            return self._reject(_foreign(inbound, str(problem)), reply)
+            return self._reject(foreign(inbound, str(problem)), reply)
         if state.kind == "upstream":
             inner = {**params, "requestState": state.text}
             key = mcp.request_key(inbound.id)
             return self._new(replace(inbound, params=inner), key, reply)
         exchange = self.parked.find(state.text)
-        if exchange is None or not at_least(self.shown, exchange.shown):
-            return self._reject(_foreign(inbound, _GONE), reply)
+        # What it came to meanwhile is not handed out past a grant that was taken back.
+        if (
+            exchange is None
+            or not at_least(self.shown, exchange.shown)
+            or (exchange.outcome is not None and self._withheld(inbound))
+        ):
+            return self._reject(foreign(inbound, _GONE), reply)
         # So that the repeated request can be cancelled by its own id.
         self.running[mcp.request_key(inbound.id)] = exchange
         return self._again(exchange.resume(inbound, reply), exchange, inbound.id)
+
+    def _withheld(self, inbound: mcp.Inbound) -> bool:
+        about = of_request(inbound)
+        return self.front.upstream.withheld(self.shown.caller, self.profile, about)
 
     async def _again(
         self, resumed: Coroutine[Any, Any, None], exchange: ServedRequest, ident: bytes
@@ -336,7 +342,7 @@ class ClientSession:
             return
         if not hears(client, method):
             return
-        self._send(jsonrpc.notification(method, params or None))
+        self._send(jsonrpc.notification(method, params or None), of_server(server))
 
     def _listen(self, listen: mcp.Listen, reply: Reply) -> Coroutine[Any, Any, None]:
         key = mcp.request_key(listen.id)
@@ -379,7 +385,7 @@ class ClientSession:
             self.front.upstream.forget(self.session)
 
 
-def _nobody_hears(_: bytes) -> None:
+def _nobody_hears(_: bytes, __: About) -> None:
     """Nothing is said to a host that is gone."""
 
 
@@ -391,8 +397,3 @@ _RUNS = (
     "a request of this id runs already: wait for its answer, or resume the stream that it comes on"
 )
 _GONE = "requestState names a call that has ended"
-
-
-def _foreign(inbound: mcp.Inbound, problem: str) -> Rejected:
-    """The refusal of a `requestState`."""
-    return Rejected(inbound.id, jsonrpc.INVALID_PARAMS, problem, client=inbound.client)

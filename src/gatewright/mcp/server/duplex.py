@@ -49,7 +49,7 @@ class Duplex:
             credential=credential,
             profile=profile,
             session=front.random(16).hex(),
-            send=self.send,
+            send=lambda frame, _: self.send(frame),
         )
 
     @property

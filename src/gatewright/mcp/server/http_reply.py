@@ -15,10 +15,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Stream, Streams
 from gatewright.mcp.server.event_limits import fitting
 from gatewright.mcp.server.http_responses import Send, Whole, send_json, step_up
+from gatewright.mcp.server.kept_answers import About, of_request
 from gatewright.mcp.server.server_context import Presented
 from gatewright.mcp.server.shown_rights import same_rights
 from gatewright.mcp.wire import jsonrpc
@@ -190,6 +192,8 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
     done: bool = False
     shown: Presented | None = None
     """Who asked, and with what: nobody else is given what is kept for who comes back."""
+    inbound: Inbound | None = None
+    """What was asked, where that is a call."""
     _writer: StreamWriter | None = None
     _stream: Stream | None = None
 
@@ -210,7 +214,7 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
         if self.done:
             return False
         if not self.readable:
-            return elsewhere(self.streams, self.shown, frame)
+            return elsewhere(self.streams, self.shown, frame, self._about)
         if not self._beside(frame):
             self._open()
             self._put(frame)
@@ -223,8 +227,12 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
             return False
         if not jsonrpc.is_notification(frame) or not same_rights(own.whose, self.shown):
             return False
-        own.add(frame)
+        own.add(frame, about=self._about)
         return True
+
+    @property
+    def _about(self) -> About | None:
+        return None if self.inbound is None else of_request(self.inbound)
 
     def commit(self) -> None:
         """Begin the stream now, where the client could resume it; nothing has gone before the answer."""
@@ -254,6 +262,7 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
             self._writer = StreamWriter(self.send, self.limit_bytes, self.headers, self._cut)
             if self.streams is not None:
                 self._stream = self.streams.open(self.shown)
+                self._stream.about = self._about
                 self._stream.attach(self._sink)
                 if self.primed:
                     self._writer.put(sse.encode(b"", id=self._stream.primer(), retry=_RETRY_MS))
@@ -316,12 +325,14 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
         await self.finish(ident, why or Spelled(error=error))
 
 
-def elsewhere(streams: Streams | None, shown: Presented | None, frame: bytes) -> bool:
+def elsewhere(
+    streams: Streams | None, shown: Presented | None, frame: bytes, about: About | None = None
+) -> bool:
     """Send on a session's own stream what has no place on a response. False where there is none, or somebody with other rights carries
     it: only they could be told."""
     if streams is None or not same_rights(streams.own.whose, shown):
         return False
-    streams.own.add(frame)
+    streams.own.add(frame, about=about)
     return True
 
 

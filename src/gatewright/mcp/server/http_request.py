@@ -13,6 +13,7 @@ from gatewright.mcp.protocol.client_params import Rejected
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_responses import Send, Whole, send_json
+from gatewright.mcp.server.kept_answers import About
 from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import Refused, ServerContext
@@ -157,7 +158,7 @@ def alone(
     )
 
 
-def nowhere(message: bytes) -> None:
+def nowhere(message: bytes, about: About) -> None:
     """A request that stands alone has no channel besides its own answer."""
 
 

@@ -65,6 +65,8 @@ class HttpSession:
         if not same_rights(own.whose, shown):
             own.pass_on(kept=at_least(shown, own.whose))
         own.whose = shown
+        may = partial(self.peer.front.upstream.withheld, shown.caller, self.peer.profile)
+        own.retain(lambda about: not may(about))
 
     def is_primed(self) -> bool:
         """The same, and never None."""
@@ -110,7 +112,7 @@ class Sessions:
             credential=credential,
             profile=profile,
             session=ident,
-            send=streams.own.add,
+            send=lambda frame, about: streams.own.add(frame, about=about),
         )
         streams.own.whose = peer.shown
         peer.carrier = lambda: streams.own.whose

@@ -91,7 +91,7 @@ class ServedRequest:
     _count = 0
     _asking: asyncio.Task[None] | None = None
     _kept: KeptEvents | None = None
-    _outcome: outcomes.Spelled | None = None
+    outcome: outcomes.Spelled | None = None
     answered = False
     """Whether the call has ended with a result."""
     _over: asyncio.Future[None] | None = None
@@ -191,7 +191,7 @@ class ServedRequest:
     async def _last(self, spelled: outcomes.Spelled) -> None:
         seat = self._seat
         if seat is None:
-            self._outcome = spelled
+            self.outcome = spelled
             return
         if self._handle is not None:
             self._release()
@@ -367,9 +367,9 @@ class ServedRequest:
 
     async def _resumed(self, inbound: Inbound, reply: Reply, over: asyncio.Future[None]) -> None:
         # Where something was asked in between, this request has been answered with that, and another one is to come.
-        if self._outcome is not None and self._seat is reply:
+        if self.outcome is not None and self._seat is reply:
             self._release()
-            await self._leave(reply.finish(inbound.id, self._outcome))
+            await self._leave(reply.finish(inbound.id, self.outcome))
             return
         if any(not answer.done() for _, answer in self._questions.values()):
             self._ask_soon()  # what was not answered is asked again

@@ -22,6 +22,7 @@ from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.request_state import Sealer
+from gatewright.mcp.server.kept_answers import About
 from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.patterns import Pattern
@@ -82,16 +83,18 @@ class Upstream(Protocol):
         holder: str | None = None,
         still: Callable[[], Caller | Refusal] | None = None,
     ) -> Callable[[], None]:
-        """Tell `take` of changes in servers the caller may see; the result ends that. `session`
-        also hears what comes on connections of its own; with `audit`, what is recorded about the caller. Tasks
-        are told of at the `door` at which they were made, resources to the `holder` who subscribed to them, else
-        the session. `still` says who the caller is by then."""
+        """Tell `take` of changes in servers the caller may see; the result ends that. `session` also hears what comes on connections of its
+        own; with `audit`, what is recorded about the caller. Tasks are told of at the `door` at which they were made, resources to the
+        `holder` who subscribed to them, else the session. `still` says who the caller is by then."""
 
     def making(self, profile: str) -> Awaitable[None] | None:
         """What to wait for before tools of a profile are looked up; None where all are known."""
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool the caller may see; empty for all others."""
+
+    def withheld(self, caller: Caller, profile: str, about: About) -> bool:
+        """Whether what was kept for a caller is not for it any more."""
 
     def forget(self, session: str) -> None:
         """A session is over: give up what was kept for it."""

@@ -227,7 +227,7 @@ class StraightCall:
     @property
     def party(self) -> str:
         """Whose it is (`PendingRequest.party`)."""
-        return self.call.session or self.call.id
+        return self.call.party
 
     def settle_plainly(self, ident: int, result: bytes) -> bool:
         """Take what nearly all servers answer: a result, and nothing else. (What they answer otherwise the ordinary one takes.)"""
@@ -345,6 +345,7 @@ class StraightCall:
             reply = way.sessions.reply(whole.send, whole, self._said, session, ())
             reply.shown = self.shown
         inbound = Inbound(call.request, _METHOD, call.params, call.client, _SPEC, None, call.size)
+        reply.inbound = inbound
         self._reply, self._served = reply, ServedRequest(peer, inbound, reply)
         self._served.shown = self.shown
         peer.running[call.request] = self  # as which it waits for its task: its id is not free

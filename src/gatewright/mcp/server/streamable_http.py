@@ -159,6 +159,7 @@ class StreamableHttp:
             reply = HttpReply(http.send, reads, limit, http.whole, None, False, extra)
         else:
             reply = self.sessions.reply(http.send, http.whole, http.headers, session, extra)
+            reply.inbound = effect if type(effect) is mcp.Inbound else None
         return peer.serve(_of_this_era(effect), reply)
 
     def _peer(self, http: HttpRequest, session: HttpSession | None) -> ClientSession:
@@ -206,20 +207,26 @@ class StreamableHttp:
         if session is None:
             await http.refuse(404, _NO_SESSION)
             return
-        shown = session.peer.shown
         own = stream = session.streams.own
         after = stream.handed  # what no connection has carried yet
         last = http.headers.values.get(b"last-event-id")
         if last is not None:
             found = session.streams.find(last.decode("latin-1"))
-            # What another key's request came to reads like what never was.
-            if found is None or not (found[0] is own or at_least(shown, found[0].whose)):
+            # What another key's request came to reads like what never was, and so does what its caller may not see any more.
+            if found is None or not (found[0] is own or self._may_have(session, found[0])):
                 await http.refuse(400, "Last-Event-ID was not given out in this session")
                 return
             stream, after = found
         if stream is own:
             session.carried()
         await self._carry(http, stream, after)
+
+    def _may_have(self, session: HttpSession, stream: Stream) -> bool:
+        shown, about = session.peer.shown, stream.about
+        if not at_least(shown, stream.whose):
+            return False
+        withheld = self._front.upstream.withheld
+        return about is None or not withheld(shown.caller, session.peer.profile, about)
 
     async def _carry(self, http: HttpRequest, stream: Stream, after: int | None) -> None:
         """Carry a stream on this response until it ends or the client leaves."""
