@@ -15,6 +15,7 @@ from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_approvals import queue_of, waiting
 from tests.behaviour.test_tasks import CAN, EXTENSION, begun, content, ended, task
+from tests.storage.parts import operators_in
 
 BOTH = ("http 2025-11-25", "http 2026-07-28")
 NEVER = "gwtask_" + "0" * 32
@@ -115,6 +116,7 @@ async def test_other_rules_ask_anew_and_the_task_waits_on(tmp_path: Path) -> Non
             with queue_of(gateway, client) as queue:
                 made = await begun(client, "x")
                 first = await waiting(queue)
+                operators_in(queue._rows.state, "olga", "otto")
                 gateway.reload(content(quorum=2))
                 queue.approve(first.id, by="olga")
                 async with asyncio.timeout(30):

@@ -191,6 +191,11 @@ def revoke(
         print_document(_shown(ended, settings))
     else:
         note(f"key {ended.id} of {ended.name} is revoked")
+        if ended.kind == "operator":
+            granted = to_type("grant list")
+            note(
+                f"its votes and unused approvals count no more; what was granted stays: `{granted}`"
+            )
 
 
 def _named(callers: KeyStore, word: str) -> str:
