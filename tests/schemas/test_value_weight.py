@@ -30,3 +30,10 @@ def test_a_text_that_is_all_values_is_light_up_to_what_it_weighs() -> None:
     light = light_text(most)
     assert not outweighs([0] * (light // 2 - 1), most)
     assert outweighs([0] * (light * 3 // 4), most)
+
+
+def test_characters_that_are_no_ascii_count_as_often_as_is_said() -> None:
+    assert not outweighs("\ufdfa" * 1000, 3000)
+    assert outweighs("\ufdfa" * 1000, 3000, wide=3)
+    assert outweighs({"a": ["\ufdfa" * 1000]}, 3000, wide=3)
+    assert not outweighs("a" * 1000, 3000, wide=3)

@@ -180,3 +180,12 @@ def test_plug_ins_are_looked_for_once_whatever_names_are_asked_for(
         assert "is not available" in str(checks_for(f"unknown{number}", {}, {}, "t"))
     plugged.cache_clear()
     assert looked == [GROUP]
+
+
+def test_a_short_text_whose_characters_stand_for_many_takes_long() -> None:
+    """U+FDFA is eighteen characters in NFKC: four thousand of them kept everybody waiting for 25 ms."""
+    checks = checks_for("network_restricted", {}, {}, "t")
+    assert isinstance(checks, Checks)
+    assert not checks.takes_long({"a": "a" * 4000})
+    assert not checks.takes_long({"a": "\ufdfa" * 1000})
+    assert checks.takes_long({"a": "\ufdfa" * 1400})

@@ -11,15 +11,16 @@ _EACH = 8
 """What a value weighs besides its characters."""
 
 
-def outweighs(value: Any, most: int, each: int = _EACH) -> bool:
-    """Whether the characters of a value, and `each` for each value in it, are more than so many. Ends as soon as they are."""
+def outweighs(value: Any, most: int, each: int = _EACH, wide: int = 1) -> bool:
+    """Whether the characters of a value, and `each` for each value in it, are more than so many. Ends as soon as they are. Those of a
+    text that is not ASCII count `wide` times, for whoever reads it as it looks: U+FDFA is eighteen characters then."""
     weight = 0
     stack = [value]
     while stack:
         found = stack.pop()
         weight += each
         if type(found) is str:
-            weight += len(found)
+            weight += len(found) if found.isascii() else len(found) * wide
         elif type(found) is dict:
             weight += sum(map(len, found))
             stack.extend(found.values())

@@ -50,6 +50,8 @@ BUDGET = 2_000_000
 """What the arguments of one call may cost their validators, in microseconds as a validator's `cost` counts them: about two seconds
 of one processor. Counted and not measured, so that one call has one answer."""
 _AT_ONCE = 4096
+_WIDE = 3
+"""What a character counts of a text that is not ASCII (`outweighs`)."""
 _TOO_COSTLY = "is more than can be judged in one call; send less at a time"
 
 
@@ -133,9 +135,9 @@ class Checks:
         if 0 < size <= self._light:
             return False
         if self._everywhere:
-            return outweighs(arguments, self._at_once)
+            return outweighs(arguments, self._at_once, wide=_WIDE)
         judged = [_at(arguments, one)[1] for one in self._only]
-        return outweighs(judged, self._at_once)
+        return outweighs(judged, self._at_once, wide=_WIDE)
 
     def hosts(self, arguments: Any) -> Iterator[tuple[str, str, str]]:
         """Validator, JSON pointer and name of each host in these arguments that has to be looked up."""
