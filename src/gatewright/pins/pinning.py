@@ -40,7 +40,7 @@ _WHY: Mapping[Standing, str] = {
 }
 _FEW = 100
 """So many tools are judged anew in some milliseconds."""
-_JUDGED_AT_ONCE = 5
+_JUDGED_AT_ONCE, _AGAIN_AT_ONCE = 5, 20
 Mode = Literal["first-use", "approve", "off"]
 
 
@@ -329,11 +329,11 @@ class Pinning:
         tools = self._shelves.get(server, ())
         some = [tool for tool in tools if tool.target in due or not self._knows(tool)]
         twins_of = self._alike(server, tools) if some and self._judges(server) else {}
-        for at in range(0, len(some), _JUDGED_AT_ONCE):
+        for at in range(0, len(some), _AGAIN_AT_ONCE):
             # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
             if not self._judges(server):
                 return False
-            few = some[at : at + _JUDGED_AT_ONCE]
+            few = some[at : at + _AGAIN_AT_ONCE]
             self._take(server, few, twins_of, self._modes[server])
             due.difference_update(tool.target for tool in few)
             yield
