@@ -39,7 +39,7 @@ _WHY: Mapping[Standing, str] = {
     "crowded": "its server has said more of its tools than is remembered; an operator can let it begin anew with `{}`",
 }
 _FEW = 100  # tools that are judged anew in some milliseconds
-_JUDGED_AT_ONCE = 5
+_JUDGED_AT_ONCE, _AGAIN_AT_ONCE = 5, 20
 Mode = Literal["first-use", "approve", "off"]
 
 
@@ -333,11 +333,11 @@ class Pinning:
         twins_of = (yield from self._alike(server, tools)) if judged else {}
         if self._shelves.get(server, ()) is not tools:
             return True
-        for at in range(0, len(some), _JUDGED_AT_ONCE):
+        for at in range(0, len(some), _AGAIN_AT_ONCE):
             # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
             if not self._judges(server):
                 return False
-            few = some[at : at + _JUDGED_AT_ONCE]
+            few = some[at : at + _AGAIN_AT_ONCE]
             self._take(server, few, twins_of, self._modes[server])
             due.difference_update(tool.target for tool in few)
             yield
