@@ -224,7 +224,7 @@ async def test_what_clients_say_becomes_what_the_page_says(gateway: Gateway, doo
         before = len(logged(gateway, "own"))
         said: dict[str, Any] = {}
         for ident, whose, question in (
-            ("foreign", you.names(), "gw-2"),
+            ("foreign", you.names(), you.question or "gw-2"),
             ("forged", MADE_UP, "gw-4711"),
             ("own", me.names(), me.question),
         ):

@@ -184,9 +184,9 @@ def _taken_back(house: Bounded, token: str) -> None:
 async def test_calls_go_on_while_their_tokens_are_good(short: Bounded) -> None:
     """Longer than anything is believed: with a token that is asked about, one that is signed, and one of each kind that comes to
     its end meanwhile, whose owner could not show the next one in the middle of a call."""
-    # Four seconds more, for one of them with the leeway: enough to connect four hosts on a busy machine, and less than a call.
-    ending, inactive = short.signed(exp=time.time() - 30 + 4), short.opaque()
-    short.asked.ends[inactive] = time.time() + 4
+    # Eight seconds more, for one of them with the leeway: enough to connect four hosts on a busy machine, and less than a call.
+    ending, inactive = short.signed(exp=time.time() - 30 + 8), short.opaque()
+    short.asked.ends[inactive] = time.time() + 8
     tokens = (short.opaque(), short.signed(), ending, inactive)
     before = short.asked.count("/introspect")
     async with (
@@ -196,7 +196,7 @@ async def test_calls_go_on_while_their_tokens_are_good(short: Bounded) -> None:
         short.host("http 2025-11-25", tokens[3]) as four,
     ):
         hosts = (one, two, three, four)
-        idents = [await _slow(client, 6) for client in hosts]
+        idents = [await _slow(client, 10) for client in hosts]
         for client, ident in zip(hosts, idents, strict=True):
             assert (await client.finish(ident))["content"][0]["text"] == "awake"
         for client in (three, four):

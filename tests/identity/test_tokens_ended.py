@@ -21,14 +21,8 @@ async def server() -> AsyncIterator[Issuing]:
         yield found
 
 
-class Opaque(House):
-    """The issuer is asked, by the same clock; `token` ends after 100 seconds."""
-
-    def __init__(self, server: Issuing, **more: Any) -> None:
-        super().__init__(server, introspection=Introspection(*CLIENT), **more)
-        server.clock = self.now
-        self.token = server.opaque(US)
-        server.ends[self.token] = self.now.now + 100
+class Passing(House):
+    """Time passes for it, and it is configured anew."""
 
     def reload(self, *issuers: Issuer) -> None:
         """What else is written about issuers is another now."""
@@ -44,6 +38,16 @@ class Opaque(House):
     async def follow(self, token: str) -> Refusal | None:
         """What whoever follows tokens in use does every half a second."""
         return await self.tokens.renew(token) if self.tokens.is_due(token) else None
+
+
+class Opaque(Passing):
+    """The issuer is asked, by the same clock; `token` ends after 100 seconds."""
+
+    def __init__(self, server: Issuing, **more: Any) -> None:
+        super().__init__(server, introspection=Introspection(*CLIENT), **more)
+        server.clock = self.now
+        self.token = server.opaque(US)
+        server.ends[self.token] = self.now.now + 100
 
 
 @pytest.mark.parametrize("shown", [False, True])
@@ -134,6 +138,26 @@ async def test_what_is_known_of_the_end_of_a_token_outlives_a_reload_while_its_i
     refused = await house.follow(house.token)
     assert refused is not None
     assert refused.reason == "auth_failed"
+
+
+async def test_a_token_within_its_leeway_goes_on_after_a_reload_though_nobody_asks_about_it(
+    server: Issuing,
+) -> None:
+    """Only what runs is told that it has ended, which ends no call."""
+    house = Passing(server)
+    token = server.sign(US, exp=house.now.now + 5)
+    assert await house.reason(token) is None
+    house.pass_by(10)
+    house.reload()
+    refused = await house.follow(token)
+    assert refused is not None
+    assert refused.reason == "auth_expired"
+    assert house.tokens.known(token) != "expired"
+    assert not house.tokens.is_due(token)
+    assert await house.reason(token) is None
+    house.pass_by(25)
+    assert house.tokens.known(token) == "expired"
+    assert await house.reason(token) == "auth_expired"
 
 
 async def test_an_issuer_that_names_no_end_is_asked_again_and_a_signature_without_one_is_no_use(

@@ -19,7 +19,6 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from hashlib import sha256
 from math import inf
 from typing import Any, Literal, TypeVar
@@ -111,14 +110,14 @@ class Tokens:
         self._ends: OrderedDict[bytes, tuple[str, float]] = (
             OrderedDict() if before is None else before._ends
         )
-        # Those that have ended since.
-        self._over: OrderedDict[bytes, bool] = OrderedDict()
+        # Those that have ended since, and from when on they let nobody in: with the leeway.
+        self._over: OrderedDict[bytes, float] = OrderedDict()
 
     def known(self, credential: str) -> Caller | Literal["expired"] | None:
         """Whom a token that was looked at makes of its bearer; None for every other text."""
         digest = _digest(credential)
         found = self._good.get(digest)
-        if found is None and digest in self._over:
+        if found is None and self._clock() >= self._over.get(digest, inf):
             return "expired"
         if found is None or found.lacking is not None:
             return None
@@ -164,10 +163,13 @@ class Tokens:
         """Look again at a token that is in use: why it lets nobody in any more, or None. As long as the issuer's last word
         is believed, it changes nothing that it cannot be asked."""
         digest = _digest(credential)
-        ended = partial(self._has_ended, digest, self._issuer_of(credential))
-        fresh = _EXPIRED if ended() else await self._looked(credential, True)
-        if fresh is _UNAVAILABLE and ended():  # while its issuer was asked
-            fresh = _EXPIRED
+        issuer = self._issuer_of(credential)
+        fresh = None if self._has_ended(digest, issuer) else await self._looked(credential, True)
+        # It may have ended while its issuer was asked.
+        if fresh is None or (fresh is _UNAVAILABLE and self._has_ended(digest, issuer)):
+            leeway_s = 0.0 if issuer is None else issuer.trusted.leeway_s
+            _keep(self._over, digest, self._ends[digest][1] + leeway_s)
+            return _EXPIRED
         found, now = self._good.get(digest), self._monotonic()
         if fresh is _UNAVAILABLE and found is not None and now < found.until:
             later = now + max(_AGAIN_S, (found.until - now) / 2)
@@ -194,7 +196,7 @@ class Tokens:
             if fresh is not _UNAVAILABLE:
                 self._known.pop(digest, None)
             if fresh is _EXPIRED:
-                _keep(self._over, digest, True)
+                _keep(self._over, digest, -inf)
             elif fresh is not _UNAVAILABLE:
                 self._ends.pop(digest, None)
             _keep(self._bad, digest, (self._monotonic() + _REFUSED_S, fresh))
