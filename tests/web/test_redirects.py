@@ -27,6 +27,7 @@ def test_it_says_where_to_without_what_may_be_secret(location: str, shown: str) 
     said = redirect_said(US, 307, {"Location": location})
     assert f"a redirect to {shown}, which is not followed (HTTP 307)" in said
     assert "secret" not in said
+    assert said.endswith(", with the query that it wants") == ("?" in shown)
 
 
 @pytest.mark.parametrize(

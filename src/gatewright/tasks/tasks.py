@@ -236,10 +236,10 @@ class Tasks:
             with self._looks.held(call, entry.task.id, _lasts(entry)):
                 await entry.over.wait()
         self._looks.over(call)
-        end = self._end(entry, call)
-        if end.result:
+        if (end := self._end(entry, call)).result:
             return self._answer(call, tasks.related(end.result, entry.task.id))
-        return Failure("upstream_error", error=end.error)
+        spelled = call.client.mgp is not None  # as it is for this very client
+        return Failure("upstream_error", error=end.error, mgp=spelled)
 
     async def _cancel(self, call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
         entry = self._book.of(call, call.params.get("taskId"))

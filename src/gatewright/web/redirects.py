@@ -24,7 +24,8 @@ def redirect_said(url: str, status: int, headers: Mapping[str, str]) -> str:
     where = _shown(url, headers.get("Location", ""))
     if not where:
         return f"answered with a redirect, which is not followed (HTTP {status}); ask who runs it for its URL"
-    return f"answered with a redirect to {where}, which is not followed (HTTP {status}); write that as its URL"
+    query = ", with the query that it wants" if where.endswith("?…") else ""
+    return f"answered with a redirect to {where}, which is not followed (HTTP {status}); write that as its URL{query}"
 
 
 def _shown(url: str, location: str) -> str:
