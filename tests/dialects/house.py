@@ -34,7 +34,7 @@ from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
 from gatewright.mcp.protocol.request_state import Sealer
 from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.server.http_app import App
-from gatewright.mcp.server.kept_answers import About
+from gatewright.mcp.server.kept_answers import About, Kept
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.server_context import Changes, Described, ServerContext
 from gatewright.mcp.wire import jsonrpc
@@ -150,6 +150,13 @@ class Upstream:
         """Let a server say something on its own account."""
         for _, _, take in list(self.watching.values()):
             take("srv", method, params or {})
+
+    @property
+    def kept(self) -> Kept:
+        return self
+
+    def meant(self, caller: Caller, profile: str, about: About) -> About:
+        return about
 
     def withheld(self, caller: Caller, profile: str, about: About) -> bool:
         return about.name in self.taken_back

@@ -129,9 +129,16 @@ class ApprovalQueue:
         return used
 
     def ask(
-        self, asked: Asked, *, arguments: str, risk: str, reason: str, quorum: int
+        self,
+        asked: Asked,
+        *,
+        arguments: str,
+        risk: str,
+        reason: str,
+        quorum: int,
+        began: Callable[[str], None] = lambda _: None,
     ) -> Approval | None:
-        """The request for this question. None where its caller has too many waiting."""
+        """The request for this question; `began` is told its id where it is a new one. None where its caller has too many waiting."""
         made = self._store.ask(
             asked,
             arguments=arguments,
@@ -139,6 +146,7 @@ class ApprovalQueue:
             reason=reason,
             quorum=quorum,
             lasts_s=self.lasts_s,
+            began=began,
         )
         if made is not None:
             self._write_down(made.id)

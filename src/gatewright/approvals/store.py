@@ -76,11 +76,19 @@ class Approvals:
     # -- for the gateway -----------------------------------------------------------------------------
 
     def ask(
-        self, asked: Asked, *, arguments: str, risk: str, reason: str, quorum: int, lasts_s: float
+        self,
+        asked: Asked,
+        *,
+        arguments: str,
+        risk: str,
+        reason: str,
+        quorum: int,
+        lasts_s: float,
+        began: Callable[[str], None] = lambda _: None,
     ) -> Approval | None:
         """The request for this very question: the one that waits, the one that was denied and whose time is not
-        over, so that nobody is asked the same again and again, or a new one. None where the caller has too many
-        waiting already."""
+        over, so that nobody is asked the same again and again, or a new one, whose id `began` is told. None where the
+        caller has too many waiting already."""
         now = self._clock()
         # Without a transaction: a caller that repeats itself writes nothing.
         with self._rows.reading():
@@ -111,6 +119,7 @@ class Approvals:
                 msgspec.structs.astuple(made),
             )
             self._note("requested", made.id, asked.agent, now)
+        began(made.id)
         return made
 
     def redeem(self, asked: Asked) -> Approval | None:

@@ -47,8 +47,7 @@ _NO_NAMES: _Names = MappingProxyType({})
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """What callers may see. `server` decides about prompts, resources and changes, `tool` about tools;
-    `version` changes with every change of what anybody may see."""
+    """What callers may see: `server` for prompts, resources and changes, `tool` for tools; `version` changes with each change of that."""
 
     tool: Callable[[Caller, Tool], bool]
     server: Callable[[Caller, str], bool]
@@ -59,9 +58,11 @@ class Sight(msgspec.Struct, frozen=True):
     """Why nobody sees a tool until an operator has looked at it; empty where it is not held back."""
     listed: Callable[[Caller, str, Tool], bool] = lambda *_: True
     """Whether the list of a profile has a tool that the caller may see; what it does not have can be called all the same."""
+    unlisted: Callable[[Caller, Target], bool] = lambda *_: False
+    """Whether a caller may have what a tool gave it that its server does not list now."""
 
 
-EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)
+EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0, unlisted=lambda *_: True)
 
 
 class Catalogue(UriOwners):
