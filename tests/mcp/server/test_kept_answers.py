@@ -6,12 +6,13 @@ import asyncio
 
 import pytest
 
-from gatewright.call import Client
+from gatewright.call import Back, Call, Client, Outcome
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.server.kept_answers import About, of_call, of_request, of_server
 from gatewright.mcp.wire.headers_and_meta import META_SERVER
 from gatewright.mcp.wire.methods import EVENT
 from gatewright.mcp.wire.versions import METHODS, Method
+from tests.dialects.client import rpc
 from tests.dialects.house import House, text
 from tests.dialects.steps import TOLD, Stepwise, progress
 from tests.gate_parts import a_call
@@ -73,6 +74,24 @@ async def test_the_result_of_a_task_is_not_replayed_past_the_grant_of_its_tool()
         house.upstream.taken_back.add("task_1")
         found = await session.get(primer.id).whole()
         assert (found.status, b"secret" in found.body) == (400, False)
+
+
+async def test_what_a_batched_call_said_is_kept_as_what_its_tool_said() -> None:
+    async def tool(call: Call, back: Back) -> Outcome:
+        back.emit(progress(1))
+        return text("done")
+
+    async with House() as house:
+        house.script.does("echo", tool)
+        house.script.does("other", tool)
+        session = await house.session("2025-03-26")
+        for ident, name in enumerate(("echo", "other")):
+            params = {**TOLD, "name": name, "_meta": {"progressToken": name}}
+            await session.send(b"[" + rpc("tools/call", params, ident) + b"]")
+        house.upstream.taken_back.add("echo")
+        wire = session.get()
+        assert b'"other"' in (await wire.event()).data
+        wire.leave()
 
 
 async def test_an_event_of_a_server_that_is_seen_no_more_is_not_kept_for_its_subscriber() -> None:
