@@ -19,8 +19,9 @@ from gatewright.call import (
     Target,
     Tool,
 )
+from gatewright.mcp.server.kept_answers import About
 
-__all__ = ["AGENT", "OPERATOR", "Asked", "Mute", "a_call", "a_tool", "a_tool_call"]
+__all__ = ["AGENT", "OPERATOR", "Asked", "Mute", "Withholding", "a_call", "a_tool", "a_tool_call"]
 
 AGENT = Caller("agent.one", "agent", "key1")
 OPERATOR = Caller("local", "operator")
@@ -84,3 +85,16 @@ def a_tool(name: str = "echo", server: str = "srv", *, schema: Any = None, **sec
 def a_tool_call(tool: Tool, **more: Any) -> Call:
     """A call of a tool after `resolve`."""
     return a_call(name=tool.exposed, target=tool.target, tool=tool, **more)
+
+
+class Withholding:
+    """Takes everything back, or nothing."""
+
+    def __init__(self, withholds: Callable[[], bool]) -> None:
+        self._withholds = withholds
+
+    def meant(self, caller: Caller, profile: str, about: About) -> About:
+        return about
+
+    def withheld(self, caller: Caller, profile: str, about: About) -> bool:
+        return self._withholds()

@@ -99,16 +99,22 @@ class World:
         self.grants = [Grant(AGENT.id, "srv")]
         self.now = 50.0
         self.redeemed: list[Call] = []
+        self.began: list[str] = []
+        """The requests that were made here, each for a call."""
         self.looks = Polls(lambda: self.now)
         self.access = Access(Grants(tuple(self.grants)), lambda: 0.0)
         queue = Queue(self.desk, lambda _: policy, hold_s, self.desk.page)
         self.confirm = Confirm(
             self.access,
             lambda: self.now,
-            operators=Operators(queue, self.looks, self.redeemed.append),
+            operators=Operators(queue, self.looks, self.redeemed.append, began=self._began),
             rule=lambda _: rule,
             again=(Strict(),),
         )
+
+    def _began(self, approval: str, call: Call) -> None:
+        assert call.tool is not None
+        self.began.append(approval)
 
     async def run(self, tool: Tool = WIPE, back: Any = None, **more: Any) -> Call | Refusal:
         call = a_tool_call(tool, **{"facts": {}, **more})

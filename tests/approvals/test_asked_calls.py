@@ -83,8 +83,27 @@ def test_who_asks_alone_is_one_caller_with_the_same_limits_and_without_a_name_on
             a_call(), caller=first, session=session if caller is not ANONYMOUS else "s"
         )
         call = replace(before, caller=caller, session=session)
+        asked.began(approval, before)
         asked.note(approval, before, tool)
         assert asked.alone(approval, call) is alone
         asked.note(approval, call, tool)
         assert asked.alone(approval, call) is asked.alone(approval, before) is alone
     assert not asked.alone("unknown", replace(a_call(), caller=ann))
+
+
+def test_of_a_request_that_was_there_before_nobody_is_the_only_one_who_asked() -> None:
+    """An earlier process made it, for somebody whom nobody knows here."""
+    asked, call = AskedCalls(), a_tool_call(WIPE)
+    asked.note("ap_1", call, WIPE)
+    asked.note("ap_1", call, WIPE)
+    assert not asked.alone("ap_1", call)
+
+
+def test_of_too_many_who_asked_alone_the_oldest_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(asked_calls, "KEPT", 1)
+    asked, call = AskedCalls(), a_tool_call(WIPE)
+    asked.began("ap_1", call)
+    asked.began("ap_2", call)
+    assert [asked.alone(one, call) for one in ("ap_1", "ap_2")] == [False, True]

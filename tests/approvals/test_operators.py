@@ -37,6 +37,17 @@ async def test_a_call_that_nobody_decides_on_is_told_to_come_back(tmp_path: Path
     assert (waiting.arguments, waiting.risk, waiting.policy) == ('{"path":"/a"}', "dangerous", "p1")
 
 
+async def test_who_asks_what_an_earlier_process_asked_did_not_begin_that_request(
+    tmp_path: Path,
+) -> None:
+    before = World(tmp_path, OPERATOR_RULE, hold_s=0.0)
+    await before.run()
+    await before.run()
+    after = World(tmp_path, OPERATOR_RULE, hold_s=0.0)
+    await after.run()
+    assert (len(before.began), after.began) == (1, [])
+
+
 async def test_the_same_call_repeated_after_the_approval_runs_once(tmp_path: Path) -> None:
     world = World(tmp_path, OPERATOR_RULE, hold_s=0)
     await world.run(arguments={"a": 1, "b": 2.0})

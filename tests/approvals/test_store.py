@@ -53,6 +53,13 @@ def test_the_same_question_is_the_same_request(queue: Approvals) -> None:
     assert len(queue.all()) == 1
 
 
+def test_only_who_asks_first_is_told_that_a_request_began(queue: Approvals) -> None:
+    began: list[str] = []
+    one = ask(queue, began=began.append)
+    ask(queue, began=began.append)
+    assert began == [one.id]
+
+
 @pytest.mark.parametrize("member", Asked.__struct_fields__)
 def test_an_approval_is_bound_to_every_part_of_the_question(queue: Approvals, member: str) -> None:
     other = replace(ASKED, **{member: "other"})

@@ -34,7 +34,7 @@ from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
 from gatewright.mcp.protocol.request_state import Sealer
 from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.server.http_app import App
-from gatewright.mcp.server.kept_answers import About
+from gatewright.mcp.server.kept_answers import About, Kept
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.server_context import Changes, Described, ServerContext
 from gatewright.mcp.wire import jsonrpc
@@ -117,6 +117,7 @@ class Upstream:
         """By which name each is heard of."""
         self.headers: dict[str, Mapping[tuple[str, ...], str]] = {}
         self.forgotten: list[str] = []
+        self.kept: Kept = self
         self.taken_back: set[str] = set()
         """What no caller may see any more of what was kept for it."""
         self.tools: dict[str, Tool] = {}
@@ -155,6 +156,9 @@ class Upstream:
 
     def making(self, profile: str) -> Awaitable[None] | None:
         return self.waits.pop()() if self.waits else None
+
+    def meant(self, caller: Caller, profile: str, about: About) -> About:
+        return about
 
     def withheld(self, caller: Caller, profile: str, about: About) -> bool:
         return about.name in self.taken_back

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from gatewright.call import ANONYMOUS, Caller, Refusal, Target
+from gatewright.mcp.wire.headers_and_meta import META_SERVER
 from gatewright.servers.catalogue import Catalogue, Sight
-from gatewright.servers.declared_methods import META_SERVER, owner_of_method, without_address
+from gatewright.servers.declared_methods import owner_of_method, without_address
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.view import Profile
 from tests.servers.rig import make_call

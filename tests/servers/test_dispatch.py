@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from gatewright.call import Answer, Back, Call, Client, Event, Failure, Mgp, Outcome, Target, Tool
+from gatewright.mcp.wire.headers_and_meta import META_SERVER
 from gatewright.secret_scanning.chunks import CHUNK
 from gatewright.servers.catalogue import EVERYTHING, Sight
 from gatewright.servers.client_notices import connection_of
-from gatewright.servers.declared_methods import META_SERVER
 from gatewright.servers.dispatch import Builtin, Dispatch
 from gatewright.servers.listing import EMPTY
 from gatewright.servers.names import wrap_uri

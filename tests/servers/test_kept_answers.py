@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
-from gatewright.call import KERNEL
+from gatewright.call import KERNEL, Target
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.server.kept_answers import About
 from gatewright.servers.catalogue import Catalogue, Sight
-from gatewright.servers.kept_answers import withheld
+from gatewright.servers.kept_answers import KeptAnswers
 from gatewright.servers.listing import Listing
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.task_store import ServerTask
 from tests.servers.test_catalogue import ANN, BOB
 from tests.servers.test_server_catalogue import listing, tool
 
@@ -37,6 +41,16 @@ def _catalogue() -> Catalogue:
     return found
 
 
+def _judging(
+    found: Catalogue,
+    made: Mapping[str, ServerTask] | None = None,
+    specs: Mapping[str, ServerSpec] | None = None,
+) -> KeptAnswers:
+    fleet: Any = SimpleNamespace(catalogue=found, specs=specs or {})
+    tasks: Any = SimpleNamespace(known=(made if made is not None else {}).get)
+    return KeptAnswers(lambda: fleet, tasks)
+
+
 @pytest.mark.parametrize(
     ("about", "kept_from_bob"),
     [
@@ -56,20 +70,73 @@ def _catalogue() -> Catalogue:
     ],
 )
 def test_what_is_handed_out_is_what_may_still_be_seen(about: About, kept_from_bob: bool) -> None:
-    found = _catalogue()
-    assert withheld(found, BOB, "", about) is kept_from_bob
-    assert withheld(found, ANN, "", about) is (about.name == "nobody__t")
-    assert withheld(found, ANN, "gone", about) is (
+    found = _judging(_catalogue())
+    assert found.withheld(BOB, "", about) is kept_from_bob
+    assert found.withheld(ANN, "", about) is (about.name == "nobody__t")
+    assert found.withheld(ANN, "gone", about) is (
         about.kind not in ("list", "method") and about.name != ""
     )
 
 
-@pytest.mark.parametrize(("server", "kept"), [("a", False), ("b", True)])
-def test_of_a_server_that_is_away_its_answers_are_its_callers(server: str, kept: bool) -> None:
-    """It may have gone right after it answered, and nobody is to make the call again for that."""
+@pytest.mark.parametrize(("tool", "kept"), [("a__t", False), ("a__u", True), ("b__t", False)])
+def test_what_a_tool_gave_is_judged_by_its_own_grant_while_its_server_is_away(
+    tool: str, kept: bool
+) -> None:
+    """It may have gone right after it answered, and nobody is to make the call again for that. A grant for one tool alone
+    lets its caller see no server, and one for a server not its tools that are denied."""
     found = _catalogue()
-    found.put(server, Listing(Hello("2025-11-25", {"tools": {}}), {}, {"tools": "failed"}))
-    assert withheld(found, BOB, "", About("tool", f"{server}__t")) is kept
+    sight = msgspec.structs.replace(
+        found.sight, unlisted=lambda _, one: (one.server, one.name) in (("a", "t"), ("b", "t"))
+    )
+    found.sight = sight
+    for server in ("a", "b"):
+        found.put(server, Listing(Hello("2025-11-25", {"tools": {}}), {}, {"tools": "failed"}))
+    assert _judging(found).withheld(BOB, "", About("tool", tool)) is kept
+
+
+def test_a_tool_that_its_server_lists_no_more_is_judged_as_the_one_that_was_meant() -> None:
+    found = _catalogue()
+    found.sight = msgspec.structs.replace(found.sight, unlisted=lambda *_: True)
+    judging = _judging(found)
+    meant = judging.meant(BOB, "", About("tool", "a__t"))
+    assert meant.target == Target("a", "t")
+    found.put("a", listing(tools=[tool("u")]))
+    assert not judging.withheld(BOB, "", meant)
+    assert judging.withheld(BOB, "", About("tool", "a__t"))  # nobody knows any more what that was
+    found.sight = msgspec.structs.replace(found.sight, unlisted=lambda *_: False)
+    assert judging.withheld(BOB, "", meant)
+
+
+def test_what_a_task_came_to_is_judged_as_what_its_tool_gave() -> None:
+    made = {
+        "task_1": ServerTask("task_1", "a", "c", "1", ("", "", ""), "t", 1.0),
+        "task_2": ServerTask("task_2", "a", "c", "2", ("", "", ""), "u", 1.0),
+        "task_3": ServerTask("task_3", "b", "c", "3", ("", "", ""), "", 1.0),
+    }
+    judging = _judging(_catalogue(), made)
+    judging.own = {"gwtask_1": About("tool", "a__t"), "gwtask_2": About("tool", "a__u")}.get
+    named = ("task_1", "task_2", "task_3", "gwtask_1", "gwtask_2", "task_4")
+    kept = [judging.withheld(BOB, "", About("task", one)) for one in named]
+    assert kept == [False, True, True, False, True, True]
+    meant = judging.meant(BOB, "", About("task", "task_1"))
+    made.clear()
+    assert not judging.withheld(BOB, "", meant)
+    assert judging.withheld(BOB, "", About("task", "task_1"))
+
+
+def test_a_servers_own_method_and_a_completion_are_judged_by_whose_they_are() -> None:
+    found = _catalogue()
+    specs = {one: ServerSpec(id=one, methods=("x/y",)) for one in ("a", "b")}
+    judging = _judging(found, specs=specs)
+    assert judging.meant(BOB, "", About("method", "x/y")) == About("server", "a")
+    asked = judging.meant(ANN, "", About("method", "x/y", "b"))
+    assert asked == About("server", "b")
+    assert judging.meant(ANN, "", About("method", "x/y")).kind == "method"  # of neither of them
+    assert judging.withheld(BOB, "", asked)
+    assert not judging.withheld(ANN, "", asked)
+    found.put("b", listing(resourceTemplates=[{"uriTemplate": "y:{id}", "name": "y"}]))
+    assert judging.withheld(BOB, "", About("template", "y:{id}"))
+    assert not judging.withheld(ANN, "", About("template", "y:{id}"))
 
 
 def test_a_tool_that_was_called_through_one_of_the_gateways_is_judged_itself() -> None:
@@ -78,5 +145,5 @@ def test_a_tool_that_was_called_through_one_of_the_gateways_is_judged_itself() -
     found.put("a", listing(**OFFER))
     found.put(KERNEL, listing(tools=[tool("tools.call")]))
     for inner, kept in (("a__t", False), ("a__u", True), ("", False)):
-        assert withheld(found, BOB, "", About("tool", "mgp_tools_call", inner)) is kept
-        assert not withheld(found, BOB, "", About("tool", "a__t", inner))
+        assert _judging(found).withheld(BOB, "", About("tool", "mgp_tools_call", inner)) is kept
+        assert not _judging(found).withheld(BOB, "", About("tool", "a__t", inner))

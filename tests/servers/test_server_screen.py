@@ -20,6 +20,7 @@ from gatewright.call import (
     Failure,
     Mgp,
     Question,
+    UserContext,
 )
 from gatewright.mcp.protocol.input_required import read_interim
 from gatewright.mcp.wire.methods import CALLBACK
@@ -317,7 +318,26 @@ def test_the_end_of_a_page_is_told_to_who_was_asked_to_open_it_alone() -> None:
     house.screen.said(COMPLETE, done, "b")
     house.screen.said(COMPLETE, {"elicitationId": "2"}, None)
     house.screen.said(COMPLETE, {}, None)
-    assert house.heard == [("files", COMPLETE, {"elicitationId": "files/1"}, "a")]
+    house.screen.said(COMPLETE, done, "a")
+    party = mine.party
+    assert house.heard == [("files", COMPLETE, {"elicitationId": "files/1"}, party)] * 2
+
+
+def test_another_key_in_a_session_is_no_part_of_a_page_that_the_first_one_was_asked_to_open() -> (
+    None
+):
+    """It would hear of the first one's page, and could be given its id."""
+    screen = House().screen
+    able = type(LEGACY)(LEGACY.revision, {"elicitation": {"url": {}}})
+    mine = called(session="a", client=able)
+    less = replace(mine.caller, user=(UserContext(resources=("/srv/**",)),))
+    other = replace(mine, caller=less)
+    page = {"mode": "url", "message": "", "url": "https://a.test", "elicitationId": "1"}
+    screen.question(mine, Question(ELICIT, page))
+    with pytest.raises(CannotAsk, match="another caller"):
+        screen.question(other, Question(ELICIT, page))
+    assert screen.event(other, Event(COMPLETE, {"elicitationId": "1"})) is None
+    assert screen.event(mine, Event(COMPLETE, {"elicitationId": "1"})) is not None
 
 
 @pytest.mark.parametrize(("who", "shown"), [("ann", ["q"]), ("bob", [])])

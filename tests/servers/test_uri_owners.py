@@ -138,3 +138,42 @@ def test_what_a_result_calls_a_resource_says_nothing_of_unseen_servers_and_stays
     found.changed()
     assert found.resource("", "x://listed", BOB) is None
     assert found.claimants("", "x://listed", BOB) == ([Target("b", "x://listed"), link], 2)
+
+
+async def test_what_is_listed_or_linked_leads_back_whoever_else_named_it_to_its_reader() -> None:
+    """A server that guesses what another one will list makes it nobody's as it stands, and no more than that."""
+    found = Catalogue(SPECS[:2], {}, EVERYTHING)
+    found.put("a", listing(resources=[{"uri": "x://0", "name": "0"}]))
+    found.put("b", listing(resources=[{"uri": "y://0", "name": "0"}]))
+    assert found.shown_in("", BOB, Target("b", "x://1")) == "x://1"
+    found.put("a", listing(resources=[{"uri": f"x://{n}", "name": "n"} for n in range(2)]))
+    for uri in await _shown(found, BOB):
+        assert found.resource("", uri, BOB) is not None
+    qualified = wrap_uri(Target("a", "x://1"))
+    assert await _shown(found, BOB) == ["x://0", qualified, "y://0"]
+    assert await _shown(found, ANN) == ["x://0", "x://1", "y://0"]
+    # What is listed already cannot be named by another one as it stands.
+    assert found.shown_in("", BOB, Target("b", "x://0")) == wrap_uri(Target("b", "x://0"))
+    assert await _shown(found, BOB) == ["x://0", qualified, "y://0"]
+    for name in ("x://0", "x://1"):
+        shown = found.shown_in("", BOB, Target("a", name))
+        assert found.resource("", shown, BOB) == Target("a", name)
+    assert found.shown_in("", ANN, Target("a", "x://1")) == "x://1"
+    assert found.resource("", "x://1", BOB) is None
+
+
+async def test_what_is_named_to_another_key_of_a_caller_changes_what_it_reads_in_lists_at_once() -> (
+    None
+):
+    one, two = Caller("bob", key_id="k1"), Caller("bob", key_id="k2")
+    sight = Sight(
+        lambda *_: True, lambda who, server: server == ("b" if who is one else "a"), lambda: 0
+    )
+    found = Catalogue(SPECS[:2], {}, sight)
+    found.put("a", listing(resources=[{"uri": "x://1", "name": "1"}]))
+    found.put("b", listing(resources=[{"uri": "y://1", "name": "1"}]))
+    assert await _shown(found, two) == ["x://1"]
+    found.shown_in("", one, Target("b", "x://1"))
+    (uri,) = await _shown(found, two)
+    assert uri == wrap_uri(Target("a", "x://1"))
+    assert found.resource("", uri, two) == Target("a", "x://1")

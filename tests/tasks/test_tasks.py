@@ -36,7 +36,7 @@ from gatewright.mcp.protocol.tasks import EXTENSION, TASK
 from gatewright.servers.task_owners import EACH as TASKS_OF_SERVERS
 from gatewright.tasks.store import EACH, TaskBook
 from gatewright.tasks.tasks import Tasks
-from tests.gate_parts import AGENT, Mute, a_call, a_tool
+from tests.gate_parts import AGENT, Mute, Withholding, a_call, a_tool
 from tests.storage.parts import state_in
 
 MODERN = Client("2026-07-28", {"extensions": {EXTENSION: {}}})
@@ -68,7 +68,7 @@ class World:
             tool=lambda _: self.tool,
             info=lambda: {"name": "gw"},
             random=os.urandom,
-            withheld=lambda *_: self.taken_back,
+            kept=Withholding(lambda: self.taken_back),
         )
         self.handled = partial(self.tasks.around, further=self.handle)
 
@@ -81,7 +81,7 @@ class World:
             if isinstance(self.ends, Exception):
                 raise self.ends
             return self.ends
-        made = self.desk.ask(asked, **MORE)
+        made = self.desk.ask(asked, **MORE, began=lambda id: self.askers.began(id, call))
         assert made is not None
         if made.state == "denied":
             return Refusal("permission_denied", f"denied: {made.comment}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gatewright.call import Client, Failure, Mgp
@@ -9,7 +11,7 @@ from tests.tasks import test_tasks
 from tests.tasks.test_tasks import World, made, wanting
 
 world = test_tasks.world
-OLD = {"tasks": {"requests": {"tools": {"call": {}}}}}
+OLD: dict[str, Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
 
 
 @pytest.mark.parametrize("mgp", [Mgp("0.6.1", ()), None])

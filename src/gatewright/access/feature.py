@@ -18,7 +18,7 @@ from gatewright.access.permission_policy import ServerPermissions, permitting_of
 from gatewright.access.resolve_gate import Resolve
 from gatewright.access.resolver import CatalogueResolver
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.call import Caller, Gate, Tool
+from gatewright.call import Caller, Gate, Target, Tool
 from gatewright.config import Settings
 from gatewright.feature import Feature, GatewayParts, Ground, Inside, Making, Rights, Rules, Serving
 from gatewright.identity.sessions import METHOD as SESSIONS
@@ -112,6 +112,7 @@ class _Table:
             access.may_reach,
             lambda: (access.version(), permitting.version),
             access.may_touch,
+            unlisted=self._may_have,
         )
         gates = {
             "resolve": self._resolve,
@@ -119,6 +120,10 @@ class _Table:
             "permission": self._permission,
         }
         return Rules(gates=gates, sight=sight)
+
+    def _may_have(self, caller: Caller, tool: Target) -> bool:
+        barred = tool.server in self._permitting.barred
+        return not barred and self._access.of_tool(caller, tool.server, tool.name, None)[0]
 
     def _may_see(self, caller: Caller, tool: Tool) -> bool:
         barred = tool.target.server in self._permitting.barred

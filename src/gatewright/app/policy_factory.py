@@ -142,7 +142,7 @@ def sight_of(rules: Sequence[Rules], settings: Settings, missing: Sequence[Witho
 
     listed = next((one.listed for one in rules if one.listed is not None), EVERYTHING.listed)
     sight_version = lambda: (version(), *(one() for one in versions))  # noqa: E731
-    return Sight(tool, seen.server, sight_version, seen.resource, held, listed)
+    return Sight(tool, seen.server, sight_version, seen.resource, held, listed, seen.unlisted)
 
 
 class Still:

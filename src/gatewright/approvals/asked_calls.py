@@ -48,8 +48,8 @@ class AskedCalls:
 
     def __init__(self) -> None:
         self._kept: dict[str, AskedCall] = {}
-        self._askers: dict[str, _Asker | None] = {}
-        """Who has asked for each; None where several have."""
+        self._askers: dict[str, _Asker] = {}
+        """Who alone has asked for each. Of what an earlier process made nobody knows it."""
         self._waiting: dict[str, str] = {}
         """By the id of each call that waits now: its request. Several may wait for one."""
 
@@ -62,6 +62,14 @@ class AskedCalls:
             yield
         finally:
             self._waiting.pop(call.id, None)
+
+    def began(self, approval: str, call: Call) -> None:
+        """The request was made for this call."""
+        asker = _asker(call)
+        if asker is not None:
+            self._askers[approval] = asker
+        if len(self._askers) > KEPT:
+            del self._askers[next(iter(self._askers))]
 
     def note(self, approval: str, call: Call, tool: Tool) -> None:
         """This call asks for that approval."""
@@ -78,11 +86,10 @@ class AskedCalls:
             rule=rule_of(call, tool),
             facts=dict(call.facts),
         )
-        asker = _asker(call)
-        self._askers[approval] = asker if self._askers.get(approval, asker) == asker else None
+        if self._askers.get(approval) != _asker(call):
+            self._askers.pop(approval, None)
         if len(self._kept) > KEPT:
-            gone = next(iter(self._kept))
-            del self._kept[gone], self._askers[gone]
+            del self._kept[next(iter(self._kept))]
 
     def left(self, call: str) -> str:
         """This call waits no longer: the request for which it did where no other call waits for that one, else empty."""

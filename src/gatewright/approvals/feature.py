@@ -59,7 +59,9 @@ class ApprovalsFeature(Feature):
         return Confirm(
             making.still,
             time.monotonic,
-            operators=Operators(queue, self._polls, self._redeemed.send, self._asked.waiting),
+            operators=Operators(
+                queue, self._polls, self._redeemed.send, self._asked.waiting, self._asked.began
+            ),
             rule=rules_of(settings),
             open_world=OpenWorld(self._agreements, settings.approvals.open_world_s, origin),
             again=[making.made[name] for name in _JUDGING],

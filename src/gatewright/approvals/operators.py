@@ -37,9 +37,16 @@ class ApprovalRequests(Protocol):
         """Use an approval of this very question up, where there is one."""
 
     def ask(
-        self, asked: Asked, *, arguments: str, risk: str, reason: str, quorum: int
+        self,
+        asked: Asked,
+        *,
+        arguments: str,
+        risk: str,
+        reason: str,
+        quorum: int,
+        began: Callable[[str], None] = ...,
     ) -> Approval | None:
-        """The request for this question. None where its caller has too many waiting."""
+        """The request for this question; `began` is told its id where it is a new one. None where its caller has too many waiting."""
 
     async def decided(self, id: str) -> None:
         """Wait until a request is no longer undecided."""
@@ -75,13 +82,15 @@ class Operators:
         waiting: Callable[[str, Call, Tool], AbstractContextManager[object]] = lambda *_: (
             contextlib.nullcontext()
         ),
+        began: Callable[[str, Call], None] = lambda *_: None,
     ) -> None:
         """`redeemed` hears of a call that runs and was counted, though it had been counted when it was first asked; `waiting` is
-        entered with the id of its request while a call waits."""
+        entered with the id of its request while a call waits, `began` hears of a request that was made for a call."""
         self._queue = queue
         self._looks = looks
         self._redeemed = redeemed
         self._waiting = waiting
+        self._began = began
 
     async def ask(
         self, call: Call, tool: Tool, back: Back, quorum: int, why: str
@@ -95,7 +104,14 @@ class Operators:
 
         def put() -> Approval | None:
             risk = tool.security.risk_level
-            return desk.ask(asked, arguments=arguments, risk=risk, reason=why, quorum=quorum)
+            return desk.ask(
+                asked,
+                arguments=arguments,
+                risk=risk,
+                reason=why,
+                quorum=quorum,
+                began=lambda id: self._began(id, call),
+            )
 
         # First the approval that an earlier try of the same call may have got, then the request for one.
         async with desk.in_turn():

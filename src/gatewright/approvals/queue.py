@@ -102,8 +102,6 @@ class ApprovalQueue:
         """Where the console is served now: its URL without a path, empty for nowhere."""
         self.console = url
 
-    # -- for the gate --------------------------------------------------------------------------------
-
     @property
     def rests_s(self) -> float:
         """How long it is until the next call may ask."""
@@ -129,9 +127,16 @@ class ApprovalQueue:
         return used
 
     def ask(
-        self, asked: Asked, *, arguments: str, risk: str, reason: str, quorum: int
+        self,
+        asked: Asked,
+        *,
+        arguments: str,
+        risk: str,
+        reason: str,
+        quorum: int,
+        began: Callable[[str], None] = lambda _: None,
     ) -> Approval | None:
-        """The request for this question. None where its caller has too many waiting."""
+        """The request for this question; `began` is told its id where it is a new one. None where its caller has too many waiting."""
         made = self._store.ask(
             asked,
             arguments=arguments,
@@ -139,6 +144,7 @@ class ApprovalQueue:
             reason=reason,
             quorum=quorum,
             lasts_s=self.lasts_s,
+            began=began,
         )
         if made is not None:
             self._write_down(made.id)
@@ -160,15 +166,11 @@ class ApprovalQueue:
             if not waiters and self._waiters.get(id) is waiters:
                 del self._waiters[id]
 
-    # -- for tasks (`tasks.tasks`) -----------------------------------------------------------------
-
     def withdraw(self, id: str, call: Call) -> None:
         """Whoever asked by this call takes its request back, where nobody else asked, no call waits for it and nobody has decided on it."""
         if self._alone(id, call) and not self._waiters.get(id) and self._store.withdraw(id):
             self._write_down(id)
             self._wake()
-
-    # -- for operators (`approvals.endpoint`) -------------------------------------------------------
 
     def get(self, id: str) -> Approval | None:
         """One request, whatever became of it."""
@@ -213,8 +215,6 @@ class ApprovalQueue:
     def revoked(self, operator: str, ago_s: float) -> bool:
         """Whether a key that this operator had so long ago has been revoked since (`approvals.agreements`)."""
         return self._store.revoked(operator, ago_s)
-
-    # -- for servers (`access.permission_policy`) ----------------------------------------------------------
 
     def want(self, server: str, permission: str, *, risk: str, quorum: int) -> Approval | None:
         """Put a permission to the operators, where it does not wait already."""

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec.structs import replace
 
+from gatewright.approvals.forgetting import forget_old
 from gatewright.approvals.request import (
     Approval,
     ApprovalChange,
@@ -46,17 +47,6 @@ __all__ = ["Approvals"]
 
 FINAL_KEPT_S = 30 * 86_400.0
 _TIDIED_S = 3600.0
-_TIDIED_EACH = 100
-"""So many of each kind of what is over are forgotten at a time."""
-_OVER = (
-    *(f"state = '{one}'" for one in ("denied", "used", "expired")),
-    "state = 'approved' AND kind = 'server'",
-)
-"""What is over, each found by the index; other approvals are until they are used or expire."""
-_FORGOTTEN = (
-    "DELETE FROM approval_votes WHERE approval IN ({})",
-    "DELETE FROM approvals WHERE id IN ({})",
-)
 WAITING_EACH = 100
 """How many requests of one caller may wait; beyond that it has to wait itself."""
 
@@ -85,14 +75,20 @@ class Approvals:
         """When the next request is over; 0 where that has to be asked."""
         self._rows.listen(self._heard)
 
-    # -- for the gateway -----------------------------------------------------------------------------
-
     def ask(
-        self, asked: Asked, *, arguments: str, risk: str, reason: str, quorum: int, lasts_s: float
+        self,
+        asked: Asked,
+        *,
+        arguments: str,
+        risk: str,
+        reason: str,
+        quorum: int,
+        lasts_s: float,
+        began: Callable[[str], None] = lambda _: None,
     ) -> Approval | None:
         """The request for this very question: the one that waits, the one that was denied and whose time is not
-        over, so that nobody is asked the same again and again, or a new one. None where the caller has too many
-        waiting already."""
+        over, so that nobody is asked the same again and again, or a new one, whose id `began` is told. None where the
+        caller has too many waiting already."""
         now = self._clock()
         # Without a transaction: a caller that repeats itself writes nothing.
         with self._rows.reading():
@@ -123,6 +119,7 @@ class Approvals:
                 msgspec.structs.astuple(made),
             )
             self._note("requested", made.id, asked.agent, now)
+        began(made.id)
         return made
 
     def redeem(self, asked: Asked) -> Approval | None:
@@ -174,8 +171,6 @@ class Approvals:
         """One request, whatever became of it."""
         with self._rows.reading():
             return self._get(id)
-
-    # -- for operators -------------------------------------------------------------------------------
 
     def pending(self) -> set[str]:
         """The ids of what nobody has decided on yet."""
@@ -324,20 +319,9 @@ class Approvals:
         if self._clock() < self._tidied + _TIDIED_S:
             return
         with self._rows.tidying():
-            each = [self._older(one) for one in _OVER]
-            for sql in _FORGOTTEN:
-                for gone in filter(None, each):
-                    marks = ", ".join("?" * len(gone))
-                    self._rows.execute(sql.format(marks), tuple(gone))
-        if all(len(gone) < _TIDIED_EACH for gone in each):
+            over = forget_old(self._rows, self._clock() - FINAL_KEPT_S)
+        if over:
             self._tidied = self._clock()
-
-    def _older(self, old: str) -> list[str]:
-        rows = self._rows.execute(
-            f"SELECT id FROM approvals WHERE {old} AND expires < ? LIMIT ?",  # noqa: S608 - constants
-            (self._clock() - FINAL_KEPT_S, _TIDIED_EACH),
-        )
-        return [id for (id,) in rows.fetchall()]
 
     def close(self) -> None:
         """Nothing is followed any more."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -30,7 +29,7 @@ from gatewright.servers.server_catalogue import Built, ServerCatalogue, judged, 
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.tool_metadata import about_tool
 from gatewright.servers.uri_owners import UriOwners
-from gatewright.servers.view import LISTS, Item, Profile, View, view_of
+from gatewright.servers.view import LISTS, Item, Profile, View, readings, view_of
 from gatewright.transport.slices import in_slices, whole
 
 __all__ = ["EVERYTHING", "Catalogue", "Sight"]
@@ -47,8 +46,7 @@ _NO_NAMES: _Names = MappingProxyType({})
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """What callers may see. `server` decides about prompts, resources and changes, `tool` about tools;
-    `version` changes with every change of what anybody may see."""
+    """What callers may see: `server` for prompts, resources and changes, `tool` for tools; `version` changes with each change of that."""
 
     tool: Callable[[Caller, Tool], bool]
     server: Callable[[Caller, str], bool]
@@ -59,9 +57,11 @@ class Sight(msgspec.Struct, frozen=True):
     """Why nobody sees a tool until an operator has looked at it; empty where it is not held back."""
     listed: Callable[[Caller, str, Tool], bool] = lambda *_: True
     """Whether the list of a profile has a tool that the caller may see; what it does not have can be called all the same."""
+    unlisted: Callable[[Caller, Target], bool] = lambda *_: False
+    """Whether a caller may have what a tool gave it that its server does not list now."""
 
 
-EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)
+EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0, unlisted=lambda *_: True)
 
 
 class Catalogue(ProfileViews, UriOwners):
@@ -353,9 +353,11 @@ class Catalogue(ProfileViews, UriOwners):
     def _visible(
         self, method: str, profile: str, caller: Caller, *, listed: bool = False
     ) -> Generator[None, None, frozenset[int] | None]:
-        """Which items the caller may see, by number, inverted (`~`) where it reads as `alone`; None: all of them. `listed`: of those that lists have."""
+        """Which items the caller may see, by number, inverted (`~`) where it reads as `alone`, and higher by how many there are where it reads
+        as `qualified`; None: all of them. `listed`: of those that lists have."""
         now = self.version, self.sight.version()
-        key = method, profile, caller, listed, now
+        named = self.linked.state(caller, profile) if method == "resources/list" else 0
+        key = method, profile, caller, listed, named, now
         # By `in`: None is a value here, and means all items.
         if key in self._sights:
             return self._sights[key]
@@ -364,7 +366,7 @@ class Catalogue(ProfileViews, UriOwners):
             yield
             shown = not listed or item.tool is None or self.sight.listed(caller, profile, item.tool)
             if shown and self._may_see(caller, item):
-                seen.append(n if item.stands(partial(self.sight.server, caller)) else ~n)
+                seen.append(self._reads(profile, caller, item, (n, len(items) if named else 0)))
         found = None if seen == [*range(len(items))] else frozenset(seen)
         if now == (self.version, self.sight.version()):
             _keep(self._sights, key, found, _SIGHTS_KEPT)
@@ -380,12 +382,11 @@ class Catalogue(ProfileViews, UriOwners):
     def _make(
         self, method: str, profile: str, visible: frozenset[int] | None, mgp: bool
     ) -> Generator[None, None, bytes]:
-        texts = []
-        for n, item in enumerate(self.view(profile).items(method)):
-            if visible is None or n in visible or ~n in visible:
+        texts, items = [], self.view(profile).items(method)
+        for n, item in enumerate(items):
+            for shown in readings(item, n, len(items), visible):
                 yield
-                apart = visible is None or n in visible
-                texts.append((item if apart else item.alone or item).text(mgp))
+                texts.append(shown.text(mgp))
         return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
 
 

@@ -6,18 +6,16 @@ A declared method is led to the one server of the caller's view that has it. Whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gatewright.call import Call, Refusal, Target
+from gatewright.mcp.wire.headers_and_meta import META_SERVER
 from gatewright.mcp.wire.methods import declares, is_known
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.spec import ServerSpec
 
-__all__ = ["META_SERVER", "owner_of_method", "without_address"]
-
-META_SERVER = "dev.gatewright/server"
-"""The member of `_meta` that names the server, where several have a method. It is for the gateway, and goes no further."""
+__all__ = ["declaring", "owner_of_method", "without_address"]
 
 
 def owner_of_method(
@@ -25,13 +23,7 @@ def owner_of_method(
 ) -> Target | Refusal:
     """The server that a method was declared for, among those that exist for the caller."""
     visible = catalogue.servers(call.profile, call.caller)
-    having = [
-        one for one in visible if one in specs and declares(specs[one].methods or (), call.method)
-    ]
-    wanted = _named(call)
-    # Only among those that have it: an address cannot lead a method to a server that did not declare it.
-    if wanted is not None:
-        having = [one for one in having if one == wanted]
+    having = declaring(specs, visible, call.method, _named(call))
     if len(having) == 1:
         return Target(having[0], call.method)
     if having:
@@ -45,6 +37,15 @@ def owner_of_method(
     ):  # of ours is said what is said of those that operators alone may call
         said += "; what is not MCP's is led on where `methods` in the table of a server declares it"
     return Refusal("method_not_found", said)
+
+
+def declaring(
+    specs: Mapping[str, ServerSpec], visible: Iterable[str], method: str, wanted: object
+) -> list[str]:
+    """The servers for which a method was declared, among those that are `visible` to a caller; only the one that is `wanted` where that is said."""
+    having = [one for one in visible if one in specs and declares(specs[one].methods or (), method)]
+    # Only among those that have it: an address cannot lead a method to a server that did not declare it.
+    return having if wanted is None else [one for one in having if one == wanted]
 
 
 def without_address(params: dict[str, Any]) -> dict[str, Any]:

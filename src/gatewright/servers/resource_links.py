@@ -39,7 +39,7 @@ _Whose = tuple[str, str, str]
 class _Mine:
     """What one caller was shown in one profile, by the digests of URIs."""
 
-    __slots__ = ("each", "servers", "size")
+    __slots__ = ("changed", "each", "servers", "size")
 
     def __init__(self) -> None:
         self.servers: dict[bytes, tuple[str, ...]] = {}
@@ -47,6 +47,8 @@ class _Mine:
         self.each: dict[str, OrderedDict[bytes, None]] = {}
         """What each server named, what it named longest ago first."""
         self.size = 0
+        self.changed = 0
+        """When a URI was last named anew, by the count of all such."""
 
     def put(self, uri: bytes, server: str) -> bool:
         """Remember that a server named a URI; whether it is its alone."""
@@ -90,6 +92,7 @@ class Linked:
     def __init__(self) -> None:
         self._callers: OrderedDict[_Whose, _Mine] = OrderedDict()
         self._size = 0
+        self._count = 0
 
     def name(self, caller: Caller, profile: str, uri: str, server: str) -> bool:
         """A result of `server` named the URI to the caller. True where the plain URI leads there from now on."""
@@ -98,8 +101,11 @@ class Linked:
         mine = self._of(caller, profile)
         if mine is None:
             mine = self._callers[_whose(caller, profile)] = _Mine()
-        before = mine.size
-        plain = mine.put(_digest(uri), server)
+        before, digest = mine.size, _digest(uri)
+        if digest not in mine.each.get(server, ()):
+            self._count += 1
+            mine.changed = self._count
+        plain = mine.put(digest, server)
         self._size += mine.size - before
         while self._size > TOTAL or len(self._callers) > CALLERS:
             self._size -= self._callers.popitem(last=False)[1].size
@@ -109,6 +115,11 @@ class Linked:
         """The servers whose results named the URI to the caller."""
         mine = self._of(caller, profile)
         return () if mine is None else mine.servers.get(_digest(uri), ())
+
+    def state(self, caller: Caller, profile: str) -> int:
+        """A number that changes with every URI that is named to the caller anew; 0 as long as none was."""
+        mine = self._callers.get(_whose(caller, profile))
+        return 0 if mine is None else mine.changed
 
     def _of(self, caller: Caller, profile: str) -> _Mine | None:
         """What the caller was shown, which is used now."""

@@ -260,7 +260,7 @@ class Screen:
             # Else one caller could be told of the end of a page that another one was asked to open.
             if not self._is_asked_by(ident, call):
                 raise cannot("this elicitationId belongs to what another caller was asked")
-            self._elicited[ident] = call.session, owner_of(call)
+            self._elicited[ident] = call.session and call.party, owner_of(call)
             if len(self._elicited) > _REMEMBERED:
                 self._elicited.popitem(last=False)
         params = found.params if isinstance(found.params, dict) else {}
@@ -269,16 +269,15 @@ class Screen:
 
     def _is_asked_by(self, ident: str, call: Call) -> bool:
         """Whether nobody else was asked to open that page. What a task asks is for whoever has it, through any session."""
-        session, owner = self._elicited.get(ident, (call.session, owner_of(call)))
-        return owner == owner_of(call) and (session == call.session or call.method in OF_TASKS)
+        mine = call.session and call.party
+        party, owner = self._elicited.get(ident, (mine, owner_of(call)))
+        return owner == owner_of(call) and (party == mine or call.method in OF_TASKS)
 
     def event(self, call: Call, event: Event) -> Event | None:
         """An event of a call as its caller may see it, or None where it is not for that one."""
         if event.method == COMPLETE:
             found = self._completed(event.params)
-            if found is None or found[0] is None or found[0] != call.session:
-                return None
-            return Event(COMPLETE, found[1])
+            return Event(COMPLETE, found[1]) if found and found[0] == call.party else None
         if event.method == CALLBACK:
             return self._informed(event)
         params = self._params(event.method, event.params)
@@ -305,7 +304,7 @@ class Screen:
         """Pass a notification on that belongs to no call, to a session or a party of one where that is said."""
         if method == COMPLETE:
             found = self._completed(params)
-            if found is not None and found[0] is not None and session in (None, found[0]):
+            if found and found[0] and session in (None, found[0], found[0].partition(" ")[0]):
                 self._told.said(self._server, method, found[1], found[0])
             return
         self._told.said(self._server, method, self._params(method, params), session)

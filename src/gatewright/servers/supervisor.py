@@ -20,10 +20,9 @@ from typing import Any
 from gatewright.call import Caller, Target, Tool
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.related_tasks import named
-from gatewright.mcp.server.kept_answers import About
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
-from gatewright.servers.kept_answers import withheld
+from gatewright.servers.kept_answers import KeptAnswers
 from gatewright.servers.listing import CHANGES
 from gatewright.servers.local_offers import LocalOffers
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
@@ -81,6 +80,7 @@ class Supervisor:
         self.sightings = Visibility(self.hub, lambda: self.catalogue)
         self.tasks = ServerTasks(MadeTasks(time.time, os.urandom, side.keep), lambda: self.retiring)
         """Those that servers made: what is known of them outlives every configuration."""
+        self.kept = KeptAnswers(lambda: self.fleet, self.tasks.made)
         self._side = side
         self._event = event
         self._local = {one.id: one for one in side.local}
@@ -322,10 +322,6 @@ class Supervisor:
     def making(self, profile: str) -> Awaitable[None] | None:
         """What to wait for before names of a profile are looked up; None where they are all known."""
         return self.catalogue.making(profile)
-
-    def withheld(self, caller: Caller, profile: str, about: About) -> bool:
-        """Whether what was kept for a caller is not for it any more."""
-        return withheld(self.catalogue, caller, profile, about)
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool by its exposed name; empty for those that the caller must not learn of."""

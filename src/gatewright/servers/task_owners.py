@@ -157,6 +157,11 @@ class MadeTasks:
             return None
         return made
 
+    def known(self, id: str) -> ServerTask | None:
+        """The task of this id, whoever's it is."""
+        made = self._made.get(id)
+        return made if made is not None and made.ends > self._clock() else None
+
     def all_of(self, call: Call) -> list[ServerTask]:
         """The caller's tasks, oldest first. None is told to whoever has neither name nor session."""
         owner, now = owner_of(call), self._clock()

@@ -15,7 +15,7 @@ from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_screening import METHODS
 from gatewright.servers.task_store import ServerTask
 
-__all__ = ["FOLLOWED", "away", "completed", "led", "member_of", "sees", "tool_of"]
+__all__ = ["FOLLOWED", "away", "completed", "led", "member_of", "sees", "sees_tool", "tool_of"]
 
 FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
@@ -92,11 +92,24 @@ def tool_of(catalogue: Catalogue, profile: str, task: ServerTask) -> Tool | None
 
 
 def sees(catalogue: Catalogue, caller: Caller, profile: str, task: ServerTask) -> bool:
-    """Whether somebody may know of a task of its own: who has the limits with which it was asked for, and may use the tool, or, where that is not
-    offered any more, the server."""
+    """Whether somebody may know of a task of its own: who has the limits with which it was asked for, and may use the tool, or the
+    server where it is not known of which one it is."""
     if not has_all_of(caller, task.maker):
         return False
-    tool = tool_of(catalogue, profile, task)
+    if not catalogue.knows(profile):
+        return False
+    if task.tool:
+        return sees_tool(catalogue, caller, profile, task.of)
+    return task.server in catalogue.servers(profile, caller)
+
+
+def sees_tool(catalogue: Catalogue, caller: Caller, profile: str, target: Target) -> bool:
+    """Whether somebody may have what a tool gave: who may use it, also while its server is away or does not list it any more."""
+    tool = catalogue.tool(profile, f"{target.server}/{target.name}")
     if tool is not None:
         return catalogue.sight.tool(caller, tool)
-    return catalogue.knows(profile) and task.server in catalogue.servers(profile, caller)
+    view = catalogue.view(profile)
+    # Where its server lists it all the same, it is the profile that does not show it.
+    if target.server not in (*view.servers, *view.gone) or catalogue.present(target) is not None:
+        return False
+    return catalogue.sight.unlisted(caller, target)

@@ -17,7 +17,7 @@ from gatewright.call import Caller, Target
 from gatewright.servers.last_heard import LastHeard
 from gatewright.servers.names import unwrap_uri, wrap_uri
 from gatewright.servers.resource_links import Linked
-from gatewright.servers.view import View
+from gatewright.servers.view import Item, View
 
 __all__ = ["Sees", "UriOwners"]
 
@@ -135,14 +135,27 @@ class UriOwners(abc.ABC):
         """What a resource is called in a result of its server: as it stands there where that leads back to it, else in
         qualified form."""
         view, uri = self.view(profile), target.name
-        # Of what this caller may see: that a hidden server has it, too, is not for its eyes.
-        if self._claimed(profile, uri, caller) == [target]:
+        # Of what this caller may see: that a hidden server has it, too, is not for its eyes. What another one named to it is nobody's.
+        if self._claimed(profile, uri, caller) == [target] and not self._is_named(
+            profile, target, caller
+        ):
             return uri
         whose = self._whose(target.server)
         sees = partial(self.sight.server, caller)
         if view.shared(target, sees) or not self.linked.name(caller, profile, uri, whose):
             return wrap_uri(target)
         return uri
+
+    def _reads(self, profile: str, caller: Caller, item: Item, number: tuple[int, int]) -> int:
+        """The `number` of an item as a caller reads it (`view.readings`), of so many; of 0 where nothing was named to the caller."""
+        n, count = number
+        if count and item.resource is not None and self._is_named(profile, item.resource, caller):
+            return n + count
+        return n if item.stands(partial(self.sight.server, caller)) else ~n
+
+    def _is_named(self, profile: str, target: Target, caller: Caller) -> bool:
+        """Whether results of others have named its URI to a caller: then it is nobody's as it stands, and listed in qualified form."""
+        return any(one != target for one in self._named(profile, target.name, caller)[1])
 
     def template(self, profile: str, text: str, caller: Caller) -> Target | None:
         """The owner of a template by its listed text, or of a plain URI."""

@@ -23,6 +23,7 @@ from gatewright.servers.names import (
     looks_wrapped,
     unwrap_uri,
     wrap_template,
+    wrap_uri,
 )
 from gatewright.servers.reserved_meta import without_ours
 from gatewright.servers.server_catalogue import ServerCatalogue, encode_definition
@@ -30,7 +31,7 @@ from gatewright.servers.spec import ServerSpec
 from gatewright.servers.uri_claims import Claims
 from gatewright.servers.uri_templates import Template
 
-__all__ = ["LISTS", "Item", "Profile", "View", "view_of"]
+__all__ = ["LISTS", "Item", "Profile", "View", "readings", "view_of"]
 
 LISTS: Mapping[str, str] = {
     "tools/list": "tools",
@@ -57,6 +58,7 @@ class Item:
     that read differently here."""
 
     __slots__ = (
+        "_apart",
         "_definition",
         "_instead",
         "_mgp",
@@ -92,10 +94,22 @@ class Item:
         self._instead = instead
         self._plain: bytes | None = None
         self._mgp: bytes | None = None
+        self._apart: Item | None = None
 
     def apart(self, others: frozenset[str], alone: Item) -> None:
         """It reads so because of others, and otherwise without them."""
         self.others, self.alone = others, alone
+
+    def qualified(self) -> Item:
+        """How a resource reads whose URI is nobody's as it stands, for somebody: with its server in it."""
+        if self.resource is None or self._instead:
+            return self
+        if self._apart is None:
+            instead = {"uri": wrap_uri(self.resource)}
+            self._apart = Item(
+                self.server, self._definition, instead, resource=self.resource, own=self._own
+            )
+        return self._apart
 
     def stands(self, sees: Callable[[str], bool]) -> bool:
         """Whether somebody who `sees` some servers is shown this, and not what it is `alone`."""
@@ -118,6 +132,15 @@ class Item:
 
     def _screened(self) -> Mapping[str, Any]:
         return self._definition if self._own else without_ours(self._definition)
+
+
+def readings(item: Item, n: int, count: int, visible: frozenset[int] | None) -> tuple[Item, ...]:
+    """How the item of a number of so many reads in a list (`Catalogue`); empty where it is not `visible`."""
+    if visible is None or n in visible:
+        return (item,)
+    if ~n in visible:
+        return (item.alone or item,)
+    return (item.qualified(),) if n + count in visible else ()
 
 
 def view_of(

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Outcome
 from gatewright.mcp.protocol.tasks import PREFIX, Status, Task
+from gatewright.mcp.server.kept_answers import About, of_call
 from gatewright.mcp.server.shown_rights import at_least, shown_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.task_owners import Owner, is_nameless, owner_of
@@ -34,11 +35,13 @@ POLL_S = 5.0
 class Entry:
     """One task. `call` is what it runs, `approval` the request for which it waits."""
 
-    def __init__(self, task: Task, owner: Owner, call: Call, approval: str) -> None:
+    def __init__(self, task: Task, owner: Owner, call: Call, approval: str, about: About) -> None:
         self.task = task
         self.owner = owner
         self.call = call
         self.approval = approval
+        self.about = about
+        """What its result is of."""
         self.bytes = len(jsonrpc.encode(call.params))
         """How long its arguments are, and then its result."""
         self.outcome: Outcome | None = None
@@ -49,9 +52,15 @@ class Entry:
 
 
 class TaskBook:
-    """The tasks by id. `clock` gives Unix seconds, `random(n)` gives n bytes."""
+    """The tasks by id. `clock` gives Unix seconds, `random(n)` gives n bytes, `of` says what a call's result is of."""
 
-    def __init__(self, clock: Callable[[], float], random: Callable[[int], bytes]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        random: Callable[[int], bytes],
+        of: Callable[[Call], About] = of_call,
+    ) -> None:
+        self._of = of
         self._clock = clock
         self._random = random
         self._entries: dict[str, Entry] = {}
@@ -82,7 +91,7 @@ class TaskBook:
             ends=now + AFTER_S if ends is None else ends,
             poll_s=POLL_S,
         )
-        entry = Entry(task, owner, call, approval)
+        entry = Entry(task, owner, call, approval, self._of(call))
         if not self._room(entry.bytes):
             return None
         self._put(entry)
@@ -93,6 +102,11 @@ class TaskBook:
         self._forget()
         entry = self._entries.get(id) if isinstance(id, str) else None
         return entry if entry is not None and _is_of(call, entry) else None
+
+    def about(self, id: str) -> About | None:
+        """What the result of a task is of, whoever's it is; None of an unknown one."""
+        entry = self._entries.get(id)
+        return None if entry is None else entry.about
 
     def all_of(self, call: Call) -> list[Entry]:
         """Every task of the caller, oldest first. None is listed of a caller without name and session."""

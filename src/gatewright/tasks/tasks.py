@@ -25,7 +25,6 @@ from gatewright.call import (
     Answer,
     Back,
     Call,
-    Caller,
     CannotAsk,
     Client,
     Event,
@@ -41,7 +40,7 @@ from gatewright.limits.polls import Polls
 from gatewright.mcp.protocol import outcomes, tasks
 from gatewright.mcp.protocol.ended_calls import given_up
 from gatewright.mcp.server.endpoints import SPEAKING_MCP
-from gatewright.mcp.server.kept_answers import About, of_call
+from gatewright.mcp.server.kept_answers import NOTHING_TAKEN_BACK, Kept, of_call
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.supervisor import Supervisor
@@ -98,14 +97,14 @@ class Tasks:
         tool: Callable[[Call], Tool | None],
         info: Callable[[], Mapping[str, Any]],
         random: Callable[[int], bytes],
-        withheld: Callable[[Caller, str, About], bool] = lambda *_: False,
+        kept: Kept = NOTHING_TAKEN_BACK,
     ) -> None:
-        """`tool` is what a call would find; `info` is what the gateway calls itself; `withheld` is what may be handed out no more."""
+        """`tool` is what a call would find; `info` is what the gateway calls itself; `kept` judges what may be handed out no more."""
         self._queue = queue
         self._book = book
         self._looks = looks
         self._tool = tool
-        self._info, self._withheld = info, withheld
+        self._info, self._kept = info, kept
         self._random = random
         self.methods: Mapping[str, Callable[[Call, Back, _Elsewhere], Awaitable[Outcome]]] = {
             "tasks/get": self._get,
@@ -304,7 +303,7 @@ class Tasks:
     def _end(self, entry: Entry, call: Call) -> outcomes.Spelled:
         """What the call came to, as its caller would have been told."""
         made, outcome = entry.call, entry.outcome or _CANCELLED
-        if self._withheld(call.caller, made.profile, of_call(made)):
+        if self._kept.withheld(call.caller, made.profile, entry.about):
             outcome = _TAKEN_BACK
         return outcomes.spell(outcome, made.method, call.client, made.trace_id, self._info())
 
@@ -324,15 +323,13 @@ def tasks_of(
         catalogue = supervisor.catalogue
         return catalogue.tool(call.profile, call.name) if catalogue.knows(call.profile) else None
 
-    return Tasks(
-        queue,
-        TaskBook(time.time, random),
-        looks,
-        tool=found,
-        info=lambda: supervisor.info,
-        random=random,
-        withheld=supervisor.withheld,
+    kept = supervisor.kept
+    book = TaskBook(
+        time.time, random, lambda call: kept.meant(call.caller, call.profile, of_call(call))
     )
+    kept.own = book.about
+    info = lambda: supervisor.info  # noqa: E731
+    return Tasks(queue, book, looks, tool=found, info=info, random=random, kept=kept)
 
 
 def _waits(outcome: Outcome) -> str | None:

@@ -177,3 +177,18 @@ def test_what_is_about_something_that_may_be_told_no_more_is_dropped_and_its_roo
     streams.own.attach(lambda ident, _: heard.append(ident), 0)
     assert heard == ["0-1", "0-3"]
     assert streams.own.held == owns.held == 10
+
+
+def test_what_many_messages_are_about_is_judged_once() -> None:
+    streams = Streams(100_000)
+    for number in range(1000):
+        streams.own.add(b"1", about=("server", f"{number % 3}"))
+    asked: list[object] = []
+
+    def may(about: object) -> bool:
+        asked.append(about)
+        return True
+
+    streams.own.retain(may)
+    assert sorted(map(str, asked)) == [f"('server', '{one}')" for one in "012"]
+    assert streams.own.held == 1000

@@ -142,8 +142,9 @@ class Stream:
         self._held = 0
 
     def retain(self, may: Callable[[Any], bool]) -> None:
-        """Keep of what was said so far what is about nothing, or about what `may` be told."""
-        kept = [one for one in self._messages if one[2] is None or may(one[2])]
+        """Keep of what was said so far what is about nothing, or about what `may` be told, which is asked once for each."""
+        told = {about: about is None or may(about) for about in {one[2] for one in self._messages}}
+        kept = [one for one in self._messages if told[one[2]]]
         self._messages = deque(kept)
         self._held = sum(len(message) for _, message, _ in kept)
         if self._grown is not None:

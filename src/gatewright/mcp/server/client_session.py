@@ -290,7 +290,7 @@ class ClientSession:
 
     def _withheld(self, inbound: mcp.Inbound) -> bool:
         about = of_request(inbound)
-        return self.front.upstream.withheld(self.shown.caller, self.profile, about)
+        return self.front.upstream.kept.withheld(self.shown.caller, self.profile, about)
 
     async def _again(
         self, resumed: Coroutine[Any, Any, None], exchange: ServedRequest, ident: bytes
@@ -342,7 +342,7 @@ class ClientSession:
             return
         if not hears(client, method):
             return
-        self._send(jsonrpc.notification(method, params or None), of_server(server))
+        self._send(jsonrpc.notification(method, params or None), of_server(server, params))
 
     def _listen(self, listen: mcp.Listen, reply: Reply) -> Coroutine[Any, Any, None]:
         key = mcp.request_key(listen.id)

@@ -31,6 +31,7 @@ from gatewright.web import sse
 
 __all__ = [
     "HttpReply",
+    "Meant",
     "StreamWriter",
     "elsewhere",
     "one_line",
@@ -56,6 +57,10 @@ def one_line(message: bytes) -> bytes:
     if message.find(b"\n") >= 0 or message.find(b"\r") >= 0:
         return message.replace(b"\r", b" ").replace(b"\n", b" ")
     return message
+
+
+Meant = Callable[[About], About]
+"""`Kept.meant`, for who asks."""
 
 
 class StreamWriter:
@@ -194,6 +199,9 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
     """Who asked, and with what: nobody else is given what is kept for who comes back."""
     inbound: Inbound | None = None
     """What was asked, where that is a call."""
+    meant: Meant | None = None
+    """What that means when it begins."""
+    _of: About | None = None
     _writer: StreamWriter | None = None
     _stream: Stream | None = None
 
@@ -232,7 +240,10 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
 
     @property
     def _about(self) -> About | None:
-        return None if self.inbound is None else of_request(self.inbound)
+        if self._of is None and self.inbound is not None:
+            of = of_request(self.inbound)
+            self._of = of if self.meant is None else self.meant(of)
+        return self._of
 
     def commit(self) -> None:
         """Begin the stream now, where the client could resume it; nothing has gone before the answer."""

@@ -65,7 +65,7 @@ class HttpSession:
         if not same_rights(own.whose, shown):
             own.pass_on(kept=at_least(shown, own.whose))
         own.whose = shown
-        may = partial(self.peer.front.upstream.withheld, shown.caller, self.peer.profile)
+        may = partial(self.peer.front.upstream.kept.withheld, shown.caller, self.peer.profile)
         own.retain(lambda about: not may(about))
 
     def is_primed(self) -> bool:
@@ -166,7 +166,8 @@ class Sessions:
         reads, limit = said.reads_streams, self._front.queue_bytes
         primed = session.is_primed() if session.primed is None else session.primed
         reply = HttpReply(send, reads, limit, whole, session.streams, primed, extra)
-        reply.shown = session.peer.shown
+        reply.shown = shown = session.peer.shown
+        reply.meant = partial(self._front.upstream.kept.meant, shown.caller, session.peer.profile)
         if said.small_events:
             reply.small = True
             reply.commit_later(self._loop)

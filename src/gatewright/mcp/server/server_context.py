@@ -22,7 +22,7 @@ from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.request_state import Sealer
-from gatewright.mcp.server.kept_answers import About
+from gatewright.mcp.server.kept_answers import Kept
 from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.patterns import Pattern
@@ -54,7 +54,6 @@ Answering = Coroutine[Any, Any, None]
 log = logging.getLogger("gatewright.mcp.server")
 
 _OFFERS = 1000
-
 Described = tuple[dict[str, Any], str]
 """Capabilities and instructions."""
 
@@ -93,8 +92,9 @@ class Upstream(Protocol):
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool the caller may see; empty for all others."""
 
-    def withheld(self, caller: Caller, profile: str, about: About) -> bool:
-        """Whether what was kept for a caller is not for it any more."""
+    @property
+    def kept(self) -> Kept:
+        """Judges what was kept for callers."""
 
     def forget(self, session: str) -> None:
         """A session is over: give up what was kept for it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from gatewright.call import Caller
 from gatewright.mcp.protocol import mcp_server as mcp
@@ -18,10 +19,11 @@ from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Stream, Streams
 from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.server.http_headers import HttpHeaders
-from gatewright.mcp.server.http_reply import HttpReply, StreamWriter, elsewhere, one_line
+from gatewright.mcp.server.http_reply import HttpReply, Meant, StreamWriter, elsewhere, one_line
 from gatewright.mcp.server.http_request import HttpRequest, says_modern
 from gatewright.mcp.server.http_responses import Whole, send_json, send_plain
 from gatewright.mcp.server.http_sessions import HttpSession, Sessions
+from gatewright.mcp.server.kept_answers import of_request
 from gatewright.mcp.server.long_lived import lasting
 from gatewright.mcp.server.modern_http import Answering, ModernHttp, taken
 from gatewright.mcp.server.pending_input import PendingInputs
@@ -181,12 +183,13 @@ class StreamableHttp:
         if isinstance(messages, jsonrpc.Malformed):
             await http.refuse(400, messages.message, messages.code, ident=messages.id)
             return
-        collected = _Collected(session.streams if session else None, peer.shown)
+        meant = partial(self._front.upstream.kept.meant, peer.shown.caller, peer.profile)
+        collected = _Collected(session.streams if session else None, peer.shown, meant)
         jobs = []
         for message in messages:
             effect = peer.conversation.receive(message)
             if effect is not None and not peer.take(effect):
-                jobs.append(peer.serve(_of_this_era(effect), collected))
+                jobs.append(peer.serve(_of_this_era(effect), collected.of(effect)))
         await asyncio.gather(*jobs)
         if collected.frames:
             await send_json(http.send, b"[" + b",".join(collected.frames) + b"]")
@@ -225,8 +228,9 @@ class StreamableHttp:
         shown, about = session.peer.shown, stream.about
         if not at_least(shown, stream.whose):
             return False
-        withheld = self._front.upstream.withheld
-        return about is None or not withheld(shown.caller, session.peer.profile, about)
+        if about is None or not stream.ended:
+            return True  # a call that runs ends with its grant
+        return not self._front.upstream.kept.withheld(shown.caller, session.peer.profile, about)
 
     async def _carry(self, http: HttpRequest, stream: Stream, after: int | None) -> None:
         """Carry a stream on this response until it ends or the client leaves."""
@@ -263,19 +267,29 @@ class StreamableHttp:
 
 
 class _Collected:
-    """The answers of one batch. What goes before them has no place in it, but on the session's own
-    stream."""
+    """The answers of one batch."""
+
+    def __init__(self, streams: Streams | None, shown: Presented, meant: Meant) -> None:
+        self.frames: list[bytes] = []
+        self._streams = streams
+        self._shown = shown
+        self._meant = meant
+
+    def of(self, effect: mcp.Effect) -> _One:
+        """Where one of its requests is answered."""
+        about = self._meant(of_request(effect)) if type(effect) is mcp.Inbound else None
+        return _One(self.frames, partial(elsewhere, self._streams, self._shown, about=about))
+
+
+class _One:
+    """The answer of one request of a batch. What goes before it has no place in that, but on the session's own stream."""
 
     behind = 0
     whole = None
 
-    def __init__(self, streams: Streams | None, shown: Presented) -> None:
-        self.frames: list[bytes] = []
-        self._streams = streams
-        self._shown = shown
-
-    def event(self, frame: bytes) -> bool:
-        return elsewhere(self._streams, self._shown, frame)
+    def __init__(self, frames: list[bytes], event: Callable[[bytes], bool]) -> None:
+        self._frames = frames
+        self.event = event
 
     def reconnect(self, retry_ms: int) -> None:
         """A batch has no stream."""
@@ -284,7 +298,7 @@ class _Collected:
         return False
 
     async def finish(self, ident: bytes, spelled: Spelled) -> None:
-        self.frames.append(spelled.frame(ident))
+        self._frames.append(spelled.frame(ident))
 
     async def abandon(self, ident: bytes, why: Spelled | None = None) -> None:
         """The request was cancelled; the batch goes on without its answer."""

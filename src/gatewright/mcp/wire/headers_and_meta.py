@@ -17,6 +17,7 @@ __all__ = [
     "META_CLIENT_CAPABILITIES",
     "META_CLIENT_INFO",
     "META_LOG_LEVEL",
+    "META_SERVER",
     "META_SERVER_INFO",
     "META_SUBSCRIPTION",
     "META_VERSION",
@@ -36,6 +37,8 @@ META_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 META_CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 ERROR_ORIGIN = "dev.gatewright/origin"
 """Member of `_meta` in the data of an error that a server wrote with a `reason` of the gateway's: `server`."""
+META_SERVER = "dev.gatewright/server"
+"""The member of `_meta` that names the server, where several have a method. It is for the gateway, and goes no further."""
 META_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 OF_CONNECTION = frozenset(

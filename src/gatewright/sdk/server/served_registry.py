@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.kept_answers import About
+from gatewright.mcp.server.kept_answers import NOTHING_TAKEN_BACK, Kept
 from gatewright.mcp.server.server_context import Changes, Described
 from gatewright.mcp.wire.headers_and_meta import param_headers
 from gatewright.sdk.registry import Registry
@@ -24,6 +24,7 @@ class ServedRegistry:
         capabilities: Callable[[], dict[str, Any]],
         instructions: str,
     ) -> None:
+        self.kept: Kept = NOTHING_TAKEN_BACK
         self._registry = registry
         self._capabilities = capabilities
         self._instructions = instructions
@@ -69,10 +70,6 @@ class ServedRegistry:
 
     def making(self, profile: str) -> None:
         """Nothing has to be waited for: all names are known."""
-
-    def withheld(self, caller: Caller, profile: str, about: About) -> bool:
-        """Nothing is taken back here."""
-        return False
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:
         """The `x-mcp-header` annotations of a tool."""
