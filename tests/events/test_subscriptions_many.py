@@ -30,6 +30,11 @@ def _strangers(every: subscriptions.Subscriptions, number: int) -> None:
         every.accept(made, names)
 
 
+async def _over(every: subscriptions.Subscriptions) -> None:
+    while not every._line.idle:
+        await asyncio.sleep(0)
+
+
 def _say(said: Said, _: Caller) -> Said:
     return said
 
@@ -128,8 +133,7 @@ async def test_who_takes_up_while_many_are_told_misses_nothing_and_hears_nothing
         house.all.catch_up(last)
         for _ in range(7):
             await asyncio.sleep(0)
-    while not house.all._line.idle:
-        await asyncio.sleep(0)
+    await _over(house.all)
     mine = [one["sequence"] for one in heard if one["subscription_id"] == last.id]
     assert mine == [1, 2, 3]
 
@@ -182,12 +186,10 @@ async def test_of_the_events_of_one_caller_that_wait_the_rest_is_counted_and_tho
         house.write("TOOL_EXECUTED")
     house.write("TOOL_EXECUTED", actor={"type": "agent", "id": "bob"})
     assert every._line._weights.total() < 200_000
-    while not every._line.idle:
-        await asyncio.sleep(0)
+    await _over(every)
     house.write("TOOL_EXECUTED")
     house.write("TOOL_EXECUTED")
-    while not every._line.idle:
-        await asyncio.sleep(0)
+    await _over(every)
     for one in house.listeners.values():
         if not one.heard:
             continue
@@ -226,16 +228,14 @@ async def test_what_was_not_told_when_its_session_ended_is_told_to_whoever_takes
         house.all.left("s1")
     else:
         former.caller = None
-    while not house.all._line.idle:
-        await asyncio.sleep(0)
+    await _over(house.all)
     assert (len(former.heard), made.sent, made.ready) == (number, number, False)
     house.listeners["s2"] = _Listener(ANN)
     house.all.take_up(made, replace(CALL, session="s2"))
     assert house.all.missed(made, made.sent) == (100 - number, 0)
     made.since = made.sent
     house.all.catch_up(made)
-    while not house.all._line.idle:
-        await asyncio.sleep(0)
+    await _over(house.all)
     assert [one["sequence"] for one in house.listeners["s2"].heard] == [*range(number + 1, 101)]
 
 
@@ -256,6 +256,5 @@ async def test_rights_are_asked_about_again_with_all_that_was_kept(
     while len(house.listeners["s1"].heard) < 10:
         await asyncio.sleep(0)
     house.listeners["s1"].caller = narrow
-    while not house.all._line.idle:
-        await asyncio.sleep(0)
+    await _over(house.all)
     assert len(house.listeners["s1"].heard) == 10
