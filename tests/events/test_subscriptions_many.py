@@ -239,6 +239,27 @@ async def test_what_was_not_told_when_its_session_ended_is_told_to_whoever_takes
     assert [one["sequence"] for one in house.listeners["s2"].heard] == [*range(number + 1, 101)]
 
 
+async def test_who_was_nobody_for_a_while_is_told_what_was_kept_with_what_happens_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    house = _House()
+    made = house.all.begin(CALL, ("tool.*",), None, 0)
+    house.all.accept(made, made.asked)
+    for _ in range(100):
+        house.tell()
+    house.all.catch_up(made)
+    listener = house.listeners["s1"]
+    listener.caller = None
+    await _over(house.all)
+    house.tell()
+    listener.caller = ANN
+    for _ in range(2):
+        house.tell()
+        await _over(house.all)
+    assert [one["sequence"] for one in listener.heard] == [*range(1, 103)]
+
+
 async def test_rights_are_asked_about_again_with_all_that_was_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

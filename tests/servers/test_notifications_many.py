@@ -215,9 +215,10 @@ async def test_a_loud_server_silences_neither_what_is_said_of_it_nor_whose_task_
     hub.tell("s", LIFECYCLE, {"new_state": "error"})
     owner = (*BOB.who, place_of(BOB, "http", "", "bobs"))
     hub.tell("s", "notifications/tasks/status", {}, owner=owner)
+    hub.tell("s", UPDATED, {"uri": "x://a", "title": "A"}, session="bobs")
     await _told(hub)
     assert all(one[-1][1] == LIFECYCLE and len(one) < 10 for one in every)
-    assert [said[1] for said in bob[-2:]] == [LIFECYCLE, "notifications/tasks/status"]
+    assert [said[1] for said in bob[-3:]] == [LIFECYCLE, "notifications/tasks/status", UPDATED]
 
 
 async def test_what_is_recorded_of_one_costs_nothing_for_all_the_others_who_want_it(

@@ -294,6 +294,9 @@ class Subscriptions:
         if listener is not None and one.ready:
             one.sent = one.sequence
             listener.take("", EVENT, _numbered(one, said.params, one.sequence))
+        elif listener is not None and one.stalled:
+            one.since, one.stalled = max(one.since, one.sent), False
+            self.catch_up(one)
 
     def _keep(self, one: Subscription, event: Kept) -> None:
         kept = one.kept
@@ -323,7 +326,7 @@ class Subscriptions:
             self.moved(one, former if heir else None)
         self._nameless.remove(_nameless_in(one), one)
         one.caller, one.door, one.session, one.ready = call.caller, call.door, call.session, False
-        one.shown = shown_in(call)
+        one.shown, one.stalled = shown_in(call), False
         self._nameless.add(_nameless_in(one), one)
 
     def missed(self, one: Subscription, since: int) -> tuple[int, int]:
@@ -346,7 +349,8 @@ class Subscriptions:
                 listener = self._find(holder)
                 now = None if listener is None else listener.now()
                 if listener is None or now is None:
-                    return  # nobody hears it there any more: it is kept for whoever takes it up
+                    one.stalled = True  # it is kept for whoever takes it up, or is somebody again
+                    return
                 if each.may(now, one.profile, one.session):
                     listener.take("", EVENT, _numbered(one, each.members, each.sequence))
                 one.sent = max(one.sent, each.sequence)

@@ -47,6 +47,7 @@ UPDATED = "notifications/resources/updated"
 
 _FRAME = 512
 """What it weighs to tell one listener of something, besides its text."""
+_RECORD = "the record"
 _Sees = Callable[[Caller, str], bool]
 
 Clean = Callable[[str, str, dict[str, Any]], dict[str, Any] | None]
@@ -157,7 +158,8 @@ class ServerNotifications:
         told, size = shared(event)
         each = partial(self._audit, told, may_hear)
         # Whoever has no name may be anybody: each session of those is one by itself.
-        whose = actor, session if actor is not None and actor[0] == "anonymous" else None
+        nameless = session if actor is not None and actor[0] == "anonymous" else None
+        whose = _RECORD, actor, nameless
         self._tell(list(operators), each, whose, size, line=self._records)
         self._tell([one for one in every if one not in operators], each, whose, size)
 
@@ -208,20 +210,20 @@ class ServerNotifications:
         self,
         some: Sequence[Listener],
         each: Callable[[Sequence[Listener]], None],
-        whose: Hashable = "",
+        whose: tuple[Hashable, ...] = ("",),
         size: int = 0,
         change: _Change | None = None,
         *,
         kept: bool = False,
         line: Line | None = None,
     ) -> None:
-        """Tell some, a few at a time, behind all that was said before. Of whose words too many wait, what is more is left out, unless
+        """Tell some, a few at a time, behind all that was said before. `whose` begins with a server. Of whose words too many wait, what is more is left out, unless
         it is `kept`; a `change` that nobody was told of yet is told once, to all who are there by then."""
         if not some:
             return
         line = line or self._line
         if not kept and not line.room(whose):
-            self._warn(whose)
+            self._warn(str(whose[0]))
             return
         if change is not None:
             self._coming.add(change)
@@ -249,9 +251,8 @@ class ServerNotifications:
         holders = self._holding(server, uri) if isinstance(uri, str) else ()
         return list(dict.fromkeys(one for each in holders for one in self._by.of(each)))
 
-    def _warn(self, whose: Hashable) -> None:
+    def _warn(self, name: str) -> None:
         """Told once, and again whenever it is ten times as much."""
-        name = whose if isinstance(whose, str) else "record"
         number = self._left_out[name] = self._left_out[name] + 1
         if str(number).rstrip("0") == "1":
             log.warning("%s: more is said than all who listen can be told, left out so far: %d", name, number)  # fmt: skip
@@ -280,17 +281,15 @@ class ServerNotifications:
         if clean is None:
             return
         everybody = session is None and owner is None and sees is None
-        if everybody and method == UPDATED and "uri" in clean and not self._line.room(server):
+        if everybody and method == UPDATED and "uri" in clean and not self._line.room((server,)):
             clean = {"uri": clean["uri"]}  # that it changed is told all the same
         change = _change(server, method, clean) if everybody else None
         if change is not None and change in self._coming:
             return
-        if session is None and owner is None:
-            some = self._everybody(server, method, clean.get("uri"))
-        else:
-            some = self._meant(session, owner)
-        # What is one caller's own waits behind what its server says to all, and not for room among that.
-        whose = server if owner is None else (server, owner)
+        # What is one caller's or one session's own needs no room among what the server says to all.
+        own = session is not None or owner is not None
+        whose: tuple[Hashable, ...] = (server, session, owner) if own else (server,)
+        some = self._meant(session, owner) if own else self._everybody(server, method, clean.get("uri"))  # fmt: skip
         told, size = shared(clean)
         each = partial(self._told, server, method, told, sees)
         # Bounded without it: three for each server, one for each resource that somebody holds, and what the gateway itself says.
