@@ -297,11 +297,13 @@ class EventMethods:
 
 
 def _whose(happened: Happened) -> Hashable:
-    """For whose sake it waits: what one does keeps nobody from hearing of what others do. Each session without a name is one."""
+    """For whose sake it waits: what one does keeps nobody from hearing of what others do. Each session without a name is one, and
+    nobody is told how much was said about others."""
     if CHANNELS[happened.channel].hears == "server":
         return "server", happened.server
     kind = happened.actor[0]
-    return happened.actor, happened.session if kind == "anonymous" else None
+    nameless = happened.session if kind == "anonymous" else None
+    return happened.actor, nameless, happened.about
 
 
 def negotiated(call: Call) -> bool:
