@@ -1,4 +1,4 @@
-"""`Listener`: a client session or `subscriptions/listen` that wants notifications: its caller with the rights of today, whose it is, what of records."""
+"""`Listener`: a client session or `subscriptions/listen` that takes notifications, its caller with present rights, and what it may own."""
 
 from __future__ import annotations
 

@@ -241,8 +241,7 @@ class Supervisor:
                 )
             # Listed since the fleet was made, when nobody heard it; taken once everything has switched, as it is then.
             late = fleet.catalogue.listing(name) is not server.listing
-            # What it listed before it served, nobody has looked at.
-            if late or former is not server:
+            if late or former is not server:  # what it listed before, nobody has looked at
                 take = self._catch_up if late else self._look_once
                 asyncio.get_running_loop().call_soon(take, server)
         for name, server in before.servers.items():
