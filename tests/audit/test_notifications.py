@@ -11,7 +11,8 @@ from gatewright.audit.notifications import witness
 from gatewright.audit.records import GATEWAY, Actor, Record, Subject
 from gatewright.call import Caller
 from gatewright.listeners import Signal
-from gatewright.servers.notifications import Listener, ServerNotifications
+from gatewright.servers.listener import Listener
+from gatewright.servers.notifications import ServerNotifications
 
 ANN, BOB, OLGA = Caller("ann"), Caller("bob"), Caller("olga", "operator")
 ANYBODY = Caller("anonymous", "anonymous")

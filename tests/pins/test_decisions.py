@@ -29,7 +29,7 @@ def test_what_is_accepted_is_held_no_more_and_recorded(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         decisions.accept("srv", "nothing", digest=pin.digest, by="ann")
     assert decisions.accept("srv", "wipe", digest=pin.digest, by="ann").standing == "pinned"
-    assert pinning.look(Catalogue([]))
+    assert pinning.look(lambda: Catalogue([]))
     assert not pinning.held(other)
     assert trail.steps[-1] == ("accepted", "wipe", "ann")
     pinning.close()

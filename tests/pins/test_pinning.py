@@ -86,15 +86,15 @@ def test_an_acceptance_of_another_process_frees_the_tool(
     pinning.shelved("srv", [tool()])
     other = tool(says="wipes everything")
     pinning.shelved("srv", [other])
-    pinning.look(Catalogue(()))
-    assert not pinning.look(Catalogue(()))
+    pinning.look(lambda: Catalogue(()))
+    assert not pinning.look(lambda: Catalogue(()))
     operator = Pins(state_in(tmp_path), clock=lambda: 2.0)
     (seen,) = operator.of("srv")
     operator.accept("srv", "wipe", digest=seen.digest, by="olga")
     operator.close()
     assert pinning.held(other) != ""
     look(pinning.store)
-    assert pinning.look(Catalogue(()))
+    assert pinning.look(lambda: Catalogue(()))
     assert pinning.held(other) == ""
     assert trail.steps[-1] == ("accepted", "wipe", "olga")
 
@@ -105,7 +105,7 @@ def test_a_store_that_is_read_again_and_says_the_same_makes_nobody_look_again(
     pinning.shelved("srv", [tool()])
     before = pinning.version
     monkeypatch.setattr(pinning.store, "changed", lambda: True)
-    assert pinning.look(Catalogue(()))
+    assert pinning.look(lambda: Catalogue(()))
     assert pinning.held(tool()) == ""
     assert pinning.version == before
 
@@ -214,7 +214,7 @@ def test_a_server_that_lists_ever_new_tools_is_held_and_takes_no_more_room(
     other.forget("srv", by="olga")
     other.close()
     look(store)
-    assert pinning.look(Catalogue(()))
+    assert pinning.look(lambda: Catalogue(()))
     assert pinning.held(tool("t19")) == ""
     assert trail.steps[-3:] == [
         ("forgotten", None, "olga"),
@@ -312,7 +312,7 @@ def test_what_another_process_accepted_is_looked_at_until_that_succeeds(
 ) -> None:
     pinning.shelved("srv", [tool()])
     pinning.shelved("srv", [tool(says="wipes everything")])
-    pinning.look(Catalogue(()))
+    pinning.look(lambda: Catalogue(()))
     operator = Pins(state_in(tmp_path), clock=lambda: 2.0)
     operator.accept("srv", "wipe", digest=operator.of("srv")[0].digest, by="olga")
     operator.close()
@@ -324,10 +324,10 @@ def test_what_another_process_accepted_is_looked_at_until_that_succeeds(
     with monkeypatch.context() as broken:
         broken.setattr(pinning.store, "names", fails)
         with pytest.raises(StoreError):
-            pinning.look(Catalogue(()))
+            pinning.look(lambda: Catalogue(()))
     assert trail.steps[-1] == ("accepted", "wipe", "olga")
-    assert pinning.look(Catalogue(()))
-    assert not pinning.look(Catalogue(()))
+    assert pinning.look(lambda: Catalogue(()))
+    assert not pinning.look(lambda: Catalogue(()))
 
 
 async def test_what_left_the_configuration_is_forgotten_and_holds_nothing_back(

@@ -40,14 +40,14 @@ def test_what_is_forgotten_is_free_and_what_is_listed_is_kept_again(
     specs = [ServerSpec(id="here"), ServerSpec(id="gone", enabled=False)]
     catalogue = first.renewed(specs, None, first.sight, {})
     catalogue.reserved.put("gatewright", ["own"])
-    pinning.look(catalogue)
+    pinning.look(lambda: catalogue)
     assert catalogue.user_of("t", "here") == "gone"
     version = catalogue.version
     operator = Pins(state_in(tmp_path), clock=lambda: 2.0)
     for server in ("here", "gone"):
         operator.forget(server, by="olga")
     look(pinning.store)
-    assert pinning.look(catalogue)
+    assert pinning.look(lambda: catalogue)
     assert catalogue.user_of("t", "here") == ""
     assert catalogue.user_of("t", "gone") == "here"
     assert catalogue.version > version

@@ -25,7 +25,7 @@ def pinning(tmp_path: Path) -> Iterator[Pinning]:
     made = Pinning(Pins(state_in(tmp_path), clock=lambda: 1.0), Trail())
     made.adopt(settings(tmp_path))
     made.shelved("srv", [tool(f"t{at}") for at in range(MANY)])
-    made.look(Catalogue(()))
+    made.look(lambda: Catalogue(()))
     yield made
     made.close()
 
@@ -75,13 +75,13 @@ async def test_a_decision_is_followed_in_slices_and_what_stood_stands_until_then
     before = pinning.version
     monkeypatch.setattr(slices, "_SLICE_S", 0.0)
     _decided(pinning, tmp_path, "t299")
-    assert pinning.look(Catalogue(()))
+    assert pinning.look(lambda: Catalogue(()))
     assert pinning.held(other)
-    assert not pinning.look(Catalogue(()))
+    assert not pinning.look(lambda: Catalogue(()))
     assert await _over(pinning) >= MANY / 20 - 1
     assert not pinning.held(other)
     assert pinning.version > before
-    assert not pinning.look(Catalogue(()))
+    assert not pinning.look(lambda: Catalogue(()))
 
 
 async def test_what_is_listed_meanwhile_is_what_is_judged(
@@ -89,7 +89,7 @@ async def test_what_is_listed_meanwhile_is_what_is_judged(
 ) -> None:
     monkeypatch.setattr(slices, "_SLICE_S", 0.0)
     pinning.store.decided()
-    assert pinning.look(Catalogue(()))
+    assert pinning.look(lambda: Catalogue(()))
     new = tool("t299", says="other")
     pinning.shelved("srv", [*(tool(f"t{at}") for at in range(MANY - 1)), new])
     await _over(pinning)
@@ -111,12 +111,32 @@ async def test_what_cannot_be_judged_anew_stands_no_more_and_is_tried_again(
         broken.setattr(pinning.store, "judge", fails)
         pinning.store.decided()
         for _ in range(2):
-            assert pinning.look(Catalogue(()))
+            assert pinning.look(lambda: Catalogue(()))
             await _over(pinning)
         with pytest.raises(StoreError):
             pinning.held(listed[0])
     assert caplog.text.count("could not be followed") == 1
-    assert pinning.look(Catalogue(()))
+    assert pinning.look(lambda: Catalogue(()))
     await _over(pinning)
     assert not any(pinning.held(one) for one in listed)
-    assert not pinning.look(Catalogue(()))
+    assert not pinning.look(lambda: Catalogue(()))
+
+
+async def test_the_names_that_are_known_are_those_of_the_catalogue_that_there_is_by_then(
+    pinning: Pinning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reload in between makes another one."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    catalogues = [Catalogue(()), Catalogue(())]
+    before = [one.version for one in catalogues]
+    now = catalogues[0]
+    pinning.store.decided()
+    assert pinning.look(lambda: now)
+    now = catalogues[1]
+    for one in catalogues:
+        monkeypatch.setattr(one.reserved, "again", lambda *_: True)
+    await _over(pinning)
+    assert [one.version > former for one, former in zip(catalogues, before, strict=True)] == [
+        False,
+        True,
+    ]

@@ -9,8 +9,9 @@ import pytest
 
 from gatewright.call import Caller
 from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.listener import Listener
 from gatewright.servers.local_offers import LocalOffers
-from gatewright.servers.notifications import Listener, ServerNotifications
+from gatewright.servers.notifications import ServerNotifications
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport import slices
 from tests.servers.test_server_catalogue import listing, tool

@@ -8,7 +8,8 @@ import pytest
 
 from gatewright.call import Caller, Refusal, UserContext
 from gatewright.mcp.wire.methods import EVENT
-from gatewright.servers.notifications import AUDIT, UPDATED, Listener, ServerNotifications
+from gatewright.servers.listener import Listener
+from gatewright.servers.notifications import AUDIT, UPDATED, ServerNotifications
 from gatewright.servers.task_owners import place_of
 from gatewright.transport.slices import whole
 
@@ -117,7 +118,9 @@ def test_an_event_on_a_sessions_own_connection_is_nobodys() -> None:
 def test_a_changed_resource_is_told_by_every_name_that_was_granted_to_a_listener() -> None:
     names = {"s": {"x://a", "y://a"}, "listen 1": set[str]()}
     hub = ServerNotifications(
-        lambda *_: True, names=lambda one, server, uri: names[str(one.holder)]
+        lambda *_: True,
+        names=lambda one, server, uri: names[str(one.holder)],
+        holding=lambda *_: names,
     )
     plain, _ = listening(hub, ANN, "", holder="s")
     wide, _ = listening(hub, ANN, "wide", holder="listen 1")
@@ -191,9 +194,12 @@ def test_who_listens_hears_with_the_rights_that_it_has_now() -> None:
     narrow = Caller("ann", user=(UserContext(resources=("x://b",)),))
     now: list[Caller | Refusal] = [ANN]
     hub = ServerNotifications(
-        lambda *_: True, lambda caller, server, uri: not caller.user, lambda *_: ["x://a"]
+        lambda *_: True,
+        lambda caller, server, uri: not caller.user,
+        lambda *_: ["x://a"],
+        holding=lambda *_: ["s"],
     )
-    heard, _ = listening(hub, ANN, "", still=lambda: now[0])
+    heard, _ = listening(hub, ANN, "", session="s", still=lambda: now[0])
     before = len(heard)
     for now[0], more in ((narrow, 0), (BOB, 0), (Refusal("auth_failed", "no"), 0), (ANN, 1)):
         hub.tell("open", UPDATED, {"uri": "x://a"})

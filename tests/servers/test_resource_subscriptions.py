@@ -268,7 +268,9 @@ async def test_a_resource_is_one_partys_as_long_as_one_alone_wants_word_of_it() 
     asks(wants.subscribe, "x:1", "b")
     await rest()
     assert wants.party("x:1") == SEVERAL
+    assert wants.holders("x:1") == {"a", "b"}
     wants.forget("a")
+    assert wants.holders("x:1") == {"b"}
     wants.forget("b")
     assert wants.party("x:1") == SEVERAL
     await way.stop()

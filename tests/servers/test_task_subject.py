@@ -36,7 +36,8 @@ from gatewright.mcp.wire.permissions import INVOKE
 from gatewright.pins.gate import Definition
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.output_filter import OutputSchema
-from gatewright.servers.catalogue import Sight
+from gatewright.servers.catalogue import Catalogue, Sight
+from gatewright.servers.server_set import ServerSet
 from gatewright.servers.task_subject import completed, sees
 from tests.behaviour.task_places import BOB, House, speaker
 from tests.gate_parts import Mute
@@ -237,6 +238,24 @@ async def test_a_task_is_seen_with_the_limits_that_it_was_asked_for_with_alone(
         (replace(bob, key_id="k2", user=(UserContext(role="other"),)), False),
     ):
         assert sees(home.supervisor.catalogue, caller, "", task) is seen
+
+
+async def test_who_may_know_of_a_task_is_asked_of_the_catalogue_that_there_is_when_it_is_told(
+    house: tuple[House, Policy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reload in between may have taken the tool from its owner."""
+    home, policy = house
+    policy.grant(allow(None))
+    await home.make(BOB)
+    told: list[Any] = []
+    fleet = home.supervisor.fleet
+    monkeypatch.setattr(home.supervisor.hub, "tell", lambda *_, **more: told.append(more["sees"]))
+    status = {"taskId": "T-1", "status": "working"}
+    home.supervisor._of_task(fleet.servers["one"], "notifications/tasks/status", status, None)
+    assert told[0](BOB, "")
+    without = ServerSet(fleet.specs, fleet.servers, {}, Catalogue([]))
+    monkeypatch.setattr(home.supervisor, "fleet", without)
+    assert not told[0](BOB, "")
 
 
 async def test_the_other_gates_and_filters_judge_a_task_as_its_tool(

@@ -10,8 +10,9 @@ from gatewright.call import Caller, Tool
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue, Sight
+from gatewright.servers.listener import Listener
 from gatewright.servers.listing import Listing
-from gatewright.servers.notifications import Listener, ServerNotifications
+from gatewright.servers.notifications import ServerNotifications
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.visibility import Visibility
 from gatewright.transport.large_text import LARGE

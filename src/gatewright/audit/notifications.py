@@ -63,4 +63,5 @@ def _tell(hub: ServerNotifications, record: Mapping[str, Any]) -> None:
 
     everybody = about == "*"
     callers = {(actor["type"], actor["id"])} | {(kind, str(about)) for kind in _KINDS if about}
-    hub.tell_audit(event, may_hear, None if everybody else callers, session)
+    whose = actor["type"], actor["id"]
+    hub.tell_audit(event, may_hear, None if everybody else callers, session, whose)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Hashable, Mapping
 from typing import Any
 
 import msgspec
@@ -25,7 +25,7 @@ from gatewright.events.channels import (
     matches,
     severity_of,
 )
-from gatewright.events.server_events import ServerEvents
+from gatewright.events.server_events import DROPPED, ServerEvents
 from gatewright.events.subscription import Said, Subscription
 from gatewright.events.subscriptions import Subscriptions
 from gatewright.kernel import Further
@@ -44,6 +44,11 @@ CHANNELS_MOST = 64
 
 SUBSCRIBE, UNSUBSCRIBE = "mgp/events/subscribe", "mgp/events/unsubscribe"
 _EXTENSION = "bidirectional"
+
+_STARTED_SIZE = 512
+"""About how long it is that a call has started."""
+_DROPPED_MOST = 4096
+"""Of how many callers and channels is counted what was left out: each session without a name is one."""
 
 
 class _Filter(msgspec.Struct):
@@ -75,6 +80,8 @@ class EventMethods:
         self.every.changed = self._follow
         self.every.ended = self.server_events.ended
         self.every.moved = self.server_events.moved
+        self._dropped: dict[Hashable, int] = {}
+        """What nobody was told, by whose it is and channel, until its next one says so."""
         self._unheard: Callable[[], None] | None = None
         self.tells_starts = False
         """Whether anybody wants to hear of calls that start."""
@@ -231,12 +238,18 @@ class EventMethods:
         try:
             happened = event_of(msgspec.json.decode(line))
             if happened is not None:
-                self._publish(happened)
+                self._publish(happened, len(line))
         except Exception:  # whose call it is does not hang on it
             log.exception("an event could not be told to subscribers")
 
-    def _publish(self, happened: Happened) -> None:
-        channel = happened.channel
+    def _publish(self, happened: Happened, size: int = _STARTED_SIZE) -> None:
+        """Tell whom it concerns; where too much of whose it is waits, it is counted, and said with its next one."""
+        channel, whose = happened.channel, _whose(happened)
+        if not self.every.room(whose):
+            self._left_out((whose, channel))
+            return
+        dropped = self._dropped.pop((whose, channel), 0)
+        more = {DROPPED: dropped} if dropped else {}
         of_server = CHANNELS[channel].hears == "server"  # else nobody has to be looked up
 
         def may(caller: Caller, profile: str, session: str | None) -> bool:
@@ -256,12 +269,18 @@ class EventMethods:
                         "timestamp": happened.timestamp,
                         "severity": happened.severity,
                         "data": happened.data_for(caller),
+                        **more,
                     }
                 )
             return each[whole]
 
         some = self._concerned(happened)
-        self.every.tell_all(some, severity_of(happened.severity), may, say)
+        self.every.tell_all(some, severity_of(happened.severity), may, say, whose, size)
+
+    def _left_out(self, key: Hashable) -> None:
+        self._dropped[key] = self._dropped.pop(key, 0) + 1
+        if len(self._dropped) > _DROPPED_MOST:
+            del self._dropped[next(iter(self._dropped))]
 
     def _concerned(self, happened: Happened) -> Collection[Subscription]:
         """Who may hear of it at most (`Happened.is_for`)."""
@@ -276,6 +295,16 @@ class EventMethods:
         """Nobody hears anything more."""
         self.every.close()
         await self.server_events.close()
+
+
+def _whose(happened: Happened) -> Hashable:
+    """For whose sake it waits: what one does keeps nobody from hearing of what others do. Each session without a name is one, and
+    nobody is told how much was said about others."""
+    if CHANNELS[happened.channel].hears == "server":
+        return "server", happened.server
+    kind = happened.actor[0]
+    nameless = happened.session if kind == "anonymous" else None
+    return happened.actor, nameless, happened.about
 
 
 def negotiated(call: Call) -> bool:

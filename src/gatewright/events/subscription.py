@@ -96,6 +96,8 @@ class Subscription(msgspec.Struct, eq=False):
     """The last one that somebody was told."""
     ready: bool = False
     """Whether its caller knows its id: until then events are kept."""
+    stalled: bool = False
+    """Whether its caller was nobody when it was to be told what was kept: it is told with what happens next."""
     since: int = 0
     """After which number its caller wants to be told what was kept."""
     lingers: asyncio.TimerHandle | None = None

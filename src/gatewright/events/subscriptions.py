@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -51,7 +51,7 @@ NAMELESS_MOST = EVERY_MOST // 2
 
 _FRAME = 512
 """What it weighs to tell one subscription of an event, besides its text."""
-_OPERATORS = "operators"
+_OPERATORS, _NAMELESS = "operators", "anonymous"
 
 
 class Subscriptions:
@@ -66,6 +66,8 @@ class Subscriptions:
         """By caller, and those of operators."""
         self._held: Groups[str | None, Subscription] = Groups()
         """By holder."""
+        self._nameless: Groups[str | None, Subscription] = Groups()
+        """Those of callers without a name, by session: any two of them may be two."""
         self._bytes = 0
         self._line = Line()
         self.changed: Callable[[], object] = lambda: None
@@ -140,6 +142,7 @@ class Subscriptions:
         for key in _keys(made):
             self._whose.add(key, made)
         self._held.add(made.holder, made)
+        self._nameless.add(_nameless_in(made), made)
         self.changed()
         return made
 
@@ -191,6 +194,7 @@ class Subscriptions:
         for key in _keys(one):
             self._whose.remove(key, one)
         self._held.remove(one.holder, one)
+        self._nameless.remove(_nameless_in(one), one)
         self._index.put(one, ())
         self.changed()
         self.ended(one)
@@ -235,16 +239,17 @@ class Subscriptions:
     def of_some(
         self, channel: str, callers: Collection[Who], session: str | None
     ) -> list[Subscription]:
-        """Those of them that are of operators, of these callers, or held by a session: what is of one caller costs nothing for all
-        the others who are about its channel."""
-        keys: tuple[Who | str, ...] = _OPERATORS, *callers
+        """Those of them that are of operators, of these callers who have names, or made in a session without one: what is of one
+        caller costs nothing for all the others who are about its channel."""
+        keys: tuple[Who | str, ...] = _OPERATORS, *(one for one in callers if one[0] != _NAMELESS)
         groups = [self._whose.of(key) for key in keys]
-        groups.append(self._held.of(session))
+        if session is not None:
+            groups.append(self._nameless.of(session))
         return self._index.among(channel, dict.fromkeys(one for group in groups for one in group))
 
-    def room(self, server: str) -> bool:
-        """Whether a server may say more: what it said is still being told else."""
-        return self._line.room(server)
+    def room(self, whose: Hashable) -> bool:
+        """Whether more can be told for the sake of a server, or a caller: what there was of it is still being told else."""
+        return self._line.room(whose)
 
     def tell_all(
         self,
@@ -252,12 +257,13 @@ class Subscriptions:
         severity: int | None,
         may: May,
         say: Say,
-        server: str = "",
+        whose: Hashable = "",
         size: int = 0,
     ) -> None:
-        """Tell all of these in slices, behind whatever was told before. `size` is how long it is, about which a `server` is asked."""
+        """Tell all of these in slices, behind whatever was told before. `size` is how long it is: whoever tells it asks first whether
+        there is `room` for more of `whose`."""
         weight = len(some) * (size + _FRAME)
-        self._line.put(self._each(some, severity, may, say), len(some), server, weight)
+        self._line.put(self._each(some, severity, may, say), len(some), whose, weight)
 
     def _each(
         self, some: Iterable[Subscription], severity: int | None, may: May, say: Say
@@ -288,6 +294,9 @@ class Subscriptions:
         if listener is not None and one.ready:
             one.sent = one.sequence
             listener.take("", EVENT, _numbered(one, said.params, one.sequence))
+        elif listener is not None and one.stalled:
+            one.since, one.stalled = max(one.since, one.sent), False
+            self.catch_up(one)
 
     def _keep(self, one: Subscription, event: Kept) -> None:
         kept = one.kept
@@ -314,8 +323,10 @@ class Subscriptions:
             self._held.remove(former, one)
             one.holder, one.listen = call.holder, call.listen is not None
             self._held.add(one.holder, one)
+        self._nameless.remove(_nameless_in(one), one)
         one.caller, one.door, one.session, one.ready = call.caller, call.door, call.session, False
-        one.shown = shown_in(call)
+        one.shown, one.stalled = shown_in(call), False
+        self._nameless.add(_nameless_in(one), one)
         if one.holder != former:
             self.moved(one, party if heir else None)
 
@@ -331,12 +342,16 @@ class Subscriptions:
     def _caught_up(self, one: Subscription, holder: str) -> Generator[None, None, None]:
         if one.ready:
             return  # all was told to who has taken it up twice in a row
-        since, listener = one.since, self._find(holder)
-        now = None if listener is None else listener.now()
+        since = one.since
         for each in tuple(one.kept):
             if one not in self or (one.holder, one.since) != (holder, since):
                 return  # whoever has taken it up meanwhile is told next
-            if each.sequence > since and listener is not None and now is not None:
+            if each.sequence > since:
+                listener = self._find(holder)
+                now = None if listener is None else listener.now()
+                if listener is None or now is None:
+                    one.stalled = True  # it is kept for whoever takes it up, or is somebody again
+                    return
                 if each.may(now, one.profile, one.session):
                     listener.take("", EVENT, _numbered(one, each.members, each.sequence))
                 one.sent = max(one.sent, each.sequence)
@@ -351,3 +366,8 @@ def _numbered(one: Subscription, said: Mapping[str, Any], sequence: int) -> dict
 def _keys(one: Subscription) -> tuple[Who | str, ...]:
     who = one.caller.who
     return (who, _OPERATORS) if one.caller.kind == "operator" else (who,)
+
+
+def _nameless_in(one: Subscription) -> str | None:
+    """The session that tells whose it is, where its caller has no name."""
+    return one.session if one.caller.kind == _NAMELESS else None

@@ -95,7 +95,7 @@ class PinsFeature(Feature):
     def serve(self, parts: GatewayParts) -> Serving:
         """What other processes accepted."""
         servers = parts.inside.servers
-        looks = (lambda: self._pinning.look(servers.catalogue),)
+        looks = (lambda: self._pinning.look(lambda: servers.catalogue),)
         return Serving(looks=looks, work=(self._prepare_ahead,))
 
     def adopt(self, settings: Settings) -> None:

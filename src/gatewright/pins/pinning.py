@@ -255,8 +255,8 @@ class Pinning:
             judged = self._judged[tool.target]
         return judged.why
 
-    def look(self, catalogue: Catalogue) -> bool:
-        """Notice what another process accepted, or had forgotten, with the names of what is not in the catalogue any more.
+    def look(self, catalogue: Callable[[], Catalogue]) -> bool:
+        """Notice what another process accepted, or had forgotten, with the names of what is not in the catalogue of then any more.
         Several times a second; of many tools in slices, each as it stood until it is judged anew. Raises `StoreError`."""
         self._due = self.store.changed() or self._due
         if not self._due or self._looking:
@@ -267,20 +267,20 @@ class Pinning:
             begun(self._looked_by_and_by(catalogue))
         return True
 
-    def _looked(self, catalogue: Catalogue) -> Generator[None, None, None]:
+    def _looked(self, catalogue: Callable[[], Catalogue]) -> Generator[None, None, None]:
         self._due, self._looking = False, True
         try:
             try:
                 yield from self._judged_again(None)
             finally:
-                run_each(lambda: self._names_again(catalogue), self._write_down)
+                run_each(lambda: self._names_again(catalogue()), self._write_down)
         except BaseException:
             self._due = True
             raise
         finally:
             self._looking = False
 
-    def _looked_by_and_by(self, catalogue: Catalogue) -> Generator[None, None, None]:
+    def _looked_by_and_by(self, catalogue: Callable[[], Catalogue]) -> Generator[None, None, None]:
         try:
             yield from self._looked(catalogue)
         except Exception as problem:

@@ -7,17 +7,18 @@ lists at once sees what it was told of.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import msgspec
-
-from gatewright.call import Caller, Refusal, Who
+from gatewright.call import Caller, Who
 from gatewright.listeners import Groups, Signal
 from gatewright.mcp.wire.methods import EVENT
 from gatewright.mcp.wire.shared_params import shared
-from gatewright.servers.task_owners import Owner, place_of
+from gatewright.servers.listener import OPERATORS, Listener
+from gatewright.servers.server_life import LIFECYCLE
+from gatewright.servers.task_owners import Owner
 from gatewright.transport.line import Line
 from gatewright.transport.slices import AT_ONCE
 
@@ -25,10 +26,7 @@ __all__ = [
     "ANNOUNCED",
     "AUDIT",
     "Clean",
-    "Listener",
     "ServerNotifications",
-    "Still",
-    "Take",
     "as_said",
 ]
 
@@ -49,17 +47,11 @@ UPDATED = "notifications/resources/updated"
 
 _FRAME = 512
 """What it weighs to tell one listener of something, besides its text."""
-_OPERATORS = "operators"
+_RECORD = "the record"
 _Sees = Callable[[Caller, str], bool]
 
 Clean = Callable[[str, str, dict[str, Any]], dict[str, Any] | None]
 """Server id, method and params of one notification; returns its params as they may be told, None where it may not be told."""
-
-Take = Callable[[str, str, dict[str, Any]], None]
-"""Server id, method and params of one notification. Must not block, and must not change `params`."""
-
-Still = Callable[[], Caller | Refusal]
-"""Who somebody is now, or why nobody any more."""
 
 
 def as_said(server: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -73,31 +65,10 @@ class _Change(NamedTuple):
     uri: str | None = None
 
 
-class Listener(msgspec.Struct, eq=False):
-    """Somebody who wants to hear things. `audit`: also what is recorded about them (MGP §6)."""
-
-    caller: Caller
-    """As whom they were shown what they know."""
-    profile: str
-    session: str | None
-    take: Take
-    audit: bool = False
-    door: str = ""
-    holder: str | None = None
-    """For whom the resources are kept that they subscribed to; else the session."""
-    still: Still | None = None
-    """Who they are now; else the same as ever."""
-
-    def now(self) -> Caller | None:
-        """As whom they hear things from now on: with the rights that they have today. None where they are nobody any more."""
-        found = self.caller if self.still is None else self.still()
-        return found if isinstance(found, Caller) and found.who == self.caller.who else None
-
-
 class ServerNotifications:
     """`may_see(caller, profile, server)` says whether a server exists for somebody; `may_read(caller, server, uri)` whether one
-    of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it. `clean` takes
-    out of what a server says what must not travel."""
+    of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it, `holding(server, uri)`
+    the holders of all such. `clean` takes out of what a server says what must not travel."""
 
     def __init__(
         self,
@@ -105,23 +76,28 @@ class ServerNotifications:
         may_read: Callable[[Caller, str, str], bool] = lambda *_: True,
         names: Callable[[Listener, str, str], Collection[str]] = lambda *_: (),
         clean: Clean = as_said,
+        holding: Callable[[str, str], Collection[str]] = lambda *_: (),
     ) -> None:
         self._may_see = may_see
         self._may_read = may_read
         self._names = names
         self._clean = clean
+        self._holding = holding
         self._listeners: dict[Listener, None] = {}
         self._holders: dict[str, Listener] = {}
         self._alike: Groups[tuple[Caller, str], Listener] = Groups()
         """By caller and profile."""
         self._by: Groups[Who | str, Listener] = Groups()
-        """By whose they are, and by session."""
+        """By whose they are, by session, and by holder."""
         self._auditing: Groups[Who | str, Listener] = Groups()
         """Those who want what is recorded: by whose they are, operators together, and those who have no name by session."""
         self._line = Line()
+        self._records = Line()
+        """What operators hear of records: nobody else's many sessions are in front of them there."""
         self._coming: set[_Change] = set()
         """Changes that nobody was told of yet: where the same is said again, it is said once."""
-        self._warned: set[str] = set()
+        self._left_out: Counter[str] = Counter()
+        """How much nobody was told, of each server and of records."""
         self.auditing: Signal[bool] = Signal()
         """Whether anybody wants to know of what is recorded, whenever that changes."""
         self._auditors = 0
@@ -140,8 +116,9 @@ class ServerNotifications:
         if listener.holder is not None:
             self._holders[listener.holder] = listener
         self._alike.add((listener.caller, listener.profile), listener)
-        places = [(self._by, key) for key in (listener.caller.who, listener.session or "")]
-        places += [(self._auditing, key) for key in _heard_of(listener)]
+        by: list[Who | str] = [listener.caller.who, listener.session or "", listener.holder or ""]
+        places = [(self._by, key) for key in dict.fromkeys(by)]
+        places += [(self._auditing, key) for key in listener.hears()]
         for group, key in places:
             group.add(key, listener)
         self._audited(+1 if listener.audit else 0)
@@ -170,15 +147,21 @@ class ServerNotifications:
         may_hear: Callable[[Caller, str | None], bool],
         callers: Collection[Who] | None = None,
         session: str | None = None,
+        actor: Who | None = None,
     ) -> None:
         """Tell whoever wants to know of an event, and may; by caller and session. Besides operators it can be these callers alone,
-        where they are said, and whoever has this session and no name."""
-        keys: Iterable[Who | str] = self._auditing
-        if callers is not None:
-            keys = _OPERATORS, *callers, session or ""
-        some = list(dict.fromkeys(one for key in keys for one in self._auditing.of(key)))
+        where they are said, and whoever has this session and no name. What waits is weighed by the `actor`: what one of them does
+        keeps nobody from hearing of what others do."""
+        keys: Iterable[Who | str] = self._auditing if callers is None else (*callers, session or "")
+        operators = self._auditing.of(OPERATORS)
+        every = dict.fromkeys(one for key in keys for one in self._auditing.of(key))
         told, size = shared(event)
-        self._tell(some, partial(self._audit, told, may_hear), "", size)
+        each = partial(self._audit, told, may_hear)
+        # Whoever has no name may be anybody: each session of those is one by itself.
+        nameless = session if actor is not None and actor[0] == "anonymous" else None
+        whose = _RECORD, actor, nameless
+        self._tell(list(operators), each, whose, size, line=self._records)
+        self._tell([one for one in every if one not in operators], each, whose, size)
 
     def _audit(
         self,
@@ -189,7 +172,7 @@ class ServerNotifications:
         for one in some:
             now = one.now()
             if now is not None and may_hear(now, one.session):
-                _take(one, "", AUDIT, event)
+                one.tell("", AUDIT, event)
 
     def audience(self) -> list[tuple[Caller, str]]:
         """Who listens, by caller and profile."""
@@ -219,7 +202,7 @@ class ServerNotifications:
     def _change(methods: Sequence[str], some: Sequence[Listener]) -> None:
         for one in some:
             for method in methods:
-                _take(one, "", method, {})
+                one.tell("", method, {})
 
     # -- telling -------------------------------------------------------------------------------------
 
@@ -227,23 +210,25 @@ class ServerNotifications:
         self,
         some: Sequence[Listener],
         each: Callable[[Sequence[Listener]], None],
-        server: str = "",
+        whose: tuple[Hashable, ...] = ("",),
         size: int = 0,
         change: _Change | None = None,
         *,
         kept: bool = False,
+        line: Line | None = None,
     ) -> None:
-        """Tell some, a few at a time, behind all that was said before. Of a server of whose words too many wait, what is more is left
-        out, unless it is `kept`; a `change` that nobody was told of yet is told once, to all who are there by then."""
-        if not some or change in self._coming:
+        """Tell some, a few at a time, behind all that was said before. `whose` begins with a server. Of whose words too many wait, what is more is left out, unless
+        it is `kept`; a `change` that nobody was told of yet is told once, to all who are there by then."""
+        if not some:
             return
-        if not kept and not self._line.room(server):
-            self._warn(server)
+        line = line or self._line
+        if not kept and not line.room(whose):
+            self._warn(str(whose[0]))
             return
         if change is not None:
             self._coming.add(change)
         steps = self._told_in_steps(some, each, change)
-        self._line.put(steps, len(some), server, len(some) * (size + _FRAME))
+        line.put(steps, len(some), whose, len(some) * (size + _FRAME))
 
     def _told_in_steps(
         self,
@@ -253,16 +238,24 @@ class ServerNotifications:
     ) -> Generator[None, None, None]:
         if change is not None:
             self._coming.discard(change)
-            some = tuple(self._listeners)
+            some = self._everybody(change.server, change.method, change.uri)
         for at in range(0, len(some), AT_ONCE):
             # What was asked about access holds for these: it may be another one in the next turn.
             each([one for one in some[at : at + AT_ONCE] if one in self._listeners])
             yield
 
-    def _warn(self, server: str) -> None:
-        if server not in self._warned:
-            self._warned.add(server)
-            log.warning("%s: more is said than all who listen can be told: some is left out", server or "record")  # fmt: skip
+    def _everybody(self, server: str, method: str, uri: object) -> list[Listener]:
+        """All whom something of a server concerns that is said to nobody alone: of a resource those who were granted word of it."""
+        if method != UPDATED:
+            return list(self._listeners)
+        holders = self._holding(server, uri) if isinstance(uri, str) else ()
+        return list(dict.fromkeys(one for each in holders for one in self._by.of(each)))
+
+    def _warn(self, name: str) -> None:
+        """Told once, and again whenever it is ten times as much."""
+        number = self._left_out[name] = self._left_out[name] + 1
+        if str(number).rstrip("0") == "1":
+            log.warning("%s: more is said than all who listen can be told, left out so far: %d", name, number)  # fmt: skip
 
     def tell(
         self,
@@ -287,21 +280,28 @@ class ServerNotifications:
         clean = self._clean(server, method, params) if params and self._listeners else params
         if clean is None:
             return
+        everybody = session is None and owner is None and sees is None
+        if everybody and method == UPDATED and "uri" in clean and not self._line.room((server,)):
+            clean = {"uri": clean["uri"]}  # that it changed is told all the same
+        change = _change(server, method, clean) if everybody else None
+        if change is not None and change in self._coming:
+            return
+        # What is one caller's or one session's own needs no room among what the server says to all.
+        own = session is not None or owner is not None
+        whose: tuple[Hashable, ...] = (server, session, owner) if own else (server,)
+        some = self._meant(session, owner) if own else self._everybody(server, method, clean.get("uri"))  # fmt: skip
         told, size = shared(clean)
         each = partial(self._told, server, method, told, sees, session)
-        some = self._meant(session, owner)
-        everybody = session is None and owner is None and sees is None
-        change = _change(server, method, told) if everybody else None
-        kept = change is not None and change.uri is None  # three for each server
-        self._tell(some, each, server, size, change, kept=kept)
+        # Bounded without it: three for each server, one for each resource that somebody holds, and what the gateway itself says.
+        kept = change is not None or method == LIFECYCLE
+        self._tell(some, each, whose, size, change, kept=kept)
 
     def _meant(self, session: str | None, owner: Owner | None) -> list[Listener]:
-        """Those whom it is for: all, those of a session, those of a caller."""
-        if session is not None:
-            some = list(self._by.of(session.partition(" ")[0]))
-        else:
-            some = list(self._listeners if owner is None else self._by.of(owner[:2]))
-        return [one for one in some if owner is None or _is(one, owner)]
+        """Those whom it is for, where not for all: those of a session, those of a caller."""
+        # A party is a session with limits: who of the session hears it is asked with each.
+        of_session = session.partition(" ")[0] if session is not None else ""
+        key: Who | str = owner[:2] if owner is not None and session is None else of_session
+        return [one for one in self._by.of(key) if owner is None or one.owns(owner)]
 
     def _told(
         self,
@@ -330,7 +330,7 @@ class ServerNotifications:
             if not allowed or not self._readable(now, server, method, params):
                 continue
             for each in said:
-                _take(one, server, method, each)
+                one.tell(server, method, each)
 
     def _by_name(self, one: Listener, server: str, params: dict[str, Any]) -> list[dict[str, Any]]:
         """A change of a resource as it is told to a listener: by every name under which it was granted word of that very one,
@@ -360,28 +360,3 @@ def _change(server: str, method: str, params: Mapping[str, Any]) -> _Change | No
     uri = params.get("uri")
     alone = method == UPDATED and params.keys() == {"uri"} and isinstance(uri, str)
     return _Change(server, method, uri) if alone else None
-
-
-def _heard_of(listener: Listener) -> tuple[Who | str, ...]:
-    """By what it is found whose it is what was recorded."""
-    who = listener.caller.who
-    if not listener.audit:
-        return ()
-    if listener.caller.kind == "anonymous":  # who may be anybody
-        return (listener.session,) if listener.session else ()
-    return (who, _OPERATORS) if listener.caller.kind == "operator" else (who,)
-
-
-def _is(listener: Listener, owner: Owner) -> bool:
-    kind, id, place = owner
-    who = listener.caller
-    if who.who != (kind, id):
-        return False
-    return place_of(who, listener.door, listener.profile, listener.session) == place
-
-
-def _take(listener: Listener, server: str, method: str, params: dict[str, Any]) -> None:
-    try:
-        listener.take(server, method, params)
-    except Exception:
-        log.exception("a listener failed to take %s of server %s", method, server)

@@ -130,10 +130,14 @@ class Subscriptions:
         """Whether somebody holds a resource under a name."""
         return name in self.held.get(uri, {}).get(holder, ())
 
+    def holders(self, uri: str) -> set[str]:
+        """Who wants word of a resource."""
+        asking = (one.holder for one in self._asked.get(uri, ()) if not one.dropped)
+        return {*self.held.get(uri, ()), *asking}
+
     def party(self, uri: str) -> str:
         """Who wants word of a resource, where that is one party: else `SEVERAL`, also where nobody does any more."""
-        asking = (one.holder for one in self._asked.get(uri, ()) if not one.dropped)
-        holders = {*self.held.get(uri, ()), *asking}
+        holders = self.holders(uri)
         return self._way.party(holders.pop()) if len(holders) == 1 else SEVERAL
 
     def wanted(self) -> list[str]:

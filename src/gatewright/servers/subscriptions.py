@@ -206,6 +206,11 @@ class ServerSubscriptions:
             return set()
         return {name for one in self._where(session) for name in one.resources.names(uri, holder)}
 
+    def holders(self, uri: str) -> set[str]:
+        """Who hears of a resource under any name, on whichever connection."""
+        every = self._common, *self._own.values()
+        return {holder for one in every for holder in one.resources.holders(uri)}
+
     def led(self, name: str, call: Call) -> str | None:
         """The resource that a caller holds, or asks for, under a name."""
         holder = call.holder

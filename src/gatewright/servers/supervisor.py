@@ -23,9 +23,10 @@ from gatewright.mcp.client.related_tasks import named
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
 from gatewright.servers.kept_answers import KeptAnswers
+from gatewright.servers.listener import Listener, Still, Take
 from gatewright.servers.listing import CHANGES
 from gatewright.servers.local_offers import LocalOffers
-from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
+from gatewright.servers.notifications import AUDIT, ServerNotifications
 from gatewright.servers.retiring import Retiring
 from gatewright.servers.server import Server
 from gatewright.servers.server_callbacks import Told
@@ -76,7 +77,7 @@ class Supervisor:
         startup_wait_s: float = 10.0,
     ) -> None:
         self.info = info
-        self.hub = ServerNotifications(self._may_see, self._may_read, self._names, side.clean)
+        self.hub = ServerNotifications(self._may_see, self._may_read, self._names, side.clean, self._holders)  # fmt: skip
         self.sightings = Visibility(self.hub, lambda: self.catalogue)
         self.tasks = ServerTasks(MadeTasks(time.time, os.urandom, side.keep), lambda: self.retiring)
         """Those that servers made: what is known of them outlives every configuration."""
@@ -242,17 +243,13 @@ class Supervisor:
                 )
             # Listed since the fleet was made, when nobody heard it; taken once everything has switched, as it is then.
             late = fleet.catalogue.listing(name) is not server.listing
-            if (
-                late or former is not server
-            ):  # what it listed before it served, nobody has looked at
+            if late or former is not server:  # what it listed before, nobody has looked at
                 take = self._catch_up if late else self._look_once
                 asyncio.get_running_loop().call_soon(take, server)
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
                 why = REPLACED if name in fleet.servers else server.farewell
-                now = fleet.servers.get(
-                    name
-                )  # whose tasks nobody can ask about, where it serves no more
+                now = fleet.servers.get(name)  # if it serves no more, nobody can ask about tasks
                 tasks = now is not None and not now.spec.stopped
                 self.retiring.add(server, over, held_s, why, tasks=tasks)
 
@@ -369,8 +366,9 @@ class Supervisor:
         """What is said of a task is told to whoever has it, and to nobody else."""
         found = self.tasks.heard(server, method, params, session)
         if found is not None:
-            may = partial(sees, self.catalogue, task=found[0])
-            self.hub.tell(server.id, method, found[1], owner=found[0].owner, sees=may)
+            task = found[0]  # judged by the catalogue that there is when it is told
+            may = lambda now, profile: sees(self.catalogue, now, profile, task=task)  # noqa: E731
+            self.hub.tell(server.id, method, found[1], owner=task.owner, sees=may)
 
     def _look_at(self, server: str) -> None:
         """Let whoever wants to know see what is on a shelf now."""
@@ -384,6 +382,10 @@ class Supervisor:
     def _names(self, one: Listener, server: str, uri: str) -> Collection[str]:
         found = self._servers.get(server)
         return () if found is None else found.wishes.names(uri, one.holder, one.session)
+
+    def _holders(self, server: str, uri: str) -> Collection[str]:
+        found = self._servers.get(server)
+        return () if found is None else found.wishes.holders(uri)
 
     def _may_read(self, caller: Caller, server: str, uri: str) -> bool:
         return self.catalogue.sight.resource(caller, Target(server, uri))

@@ -372,13 +372,9 @@ JSON: list[Any] = [
 
 
 def members(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
+    inner: Any = value.items() if isinstance(value, dict) else ()
+    if isinstance(value, list):
+        inner = enumerate(value)
     return [path] * bool(path) + [
         found for key, one in inner for found in members(one, (*path, key))
     ]

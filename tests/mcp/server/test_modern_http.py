@@ -180,3 +180,21 @@ async def test_a_long_introduction_is_not_kept() -> None:
         await exchanged(server, *[long] * 4)
         clients = [one.client for one in house.script.calls]
     assert clients[-1] is not clients[-2]
+
+
+async def test_a_call_waits_once_for_names_that_are_others_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else whoever changes its lists without end keeps all calls from being judged."""
+    waited = []
+
+    async def made() -> None:
+        waited.append(1)
+        if len(waited) > 10:
+            raise RuntimeError("it waits for ever")
+
+    async with House() as house, served(house) as server:
+        house.script.does("echo", text("hi"))
+        monkeypatch.setattr(house.upstream, "making", lambda profile: made())
+        found = await exchanged(server, USUAL)
+    assert (found[-1][0], len(waited)) == (200, 1)

@@ -91,10 +91,19 @@ class ModernHttp:
     def _reply(self, http: HttpRequest) -> HttpReply:
         return reply_of(http.send, http.whole, http.headers, self._front.queue_bytes)
 
-    def _effect(self, http: HttpRequest, message: jsonrpc.Request, effect: mcp.Effect) -> Answering:
+    def _effect(
+        self,
+        http: HttpRequest,
+        message: jsonrpc.Request,
+        effect: mcp.Effect,
+        *,
+        waited: bool = False,
+    ) -> Answering:
         """Do what a request asks for, where its head agrees."""
         front, whole = self._front, http.whole
-        making = front.upstream.making(http.profile) if message.method == "tools/call" else None
+        # Waited for once: servers may change their lists faster than their names are made.
+        look = message.method == "tools/call" and not waited
+        making = front.upstream.making(http.profile) if look else None
         if making is not None:  # what its head has to say is in the definition of the tool
             return self._later(making, http, message, effect)
         effect = http.disagreement(front, effect, message.method) or effect
@@ -115,7 +124,7 @@ class ModernHttp:
         effect: mcp.Effect,
     ) -> None:
         await making
-        await self._effect(http, message, effect)
+        await self._effect(http, message, effect, waited=True)
 
     def _notice(self, http: HttpRequest, message: jsonrpc.Notification) -> Answering:
         """The core protocol has none over modern HTTP: what operators declared is led on, all others are acknowledged."""
