@@ -287,6 +287,7 @@ def test_nobody_sees_anything_where_no_feature_says_who_may(tmp_path: Path) -> N
     assert not sight.tool(Caller("root", "operator"), a_tool())
     assert not sight.server(Caller("root", "operator"), "srv")
     assert not sight.resource(Caller("root", "operator"), a_tool().target)
+    assert not sight.unlisted(Caller("root", "operator"), a_tool().target)
 
 
 def test_what_a_feature_holds_back_nobody_sees(tmp_path: Path) -> None:
@@ -294,6 +295,7 @@ def test_what_a_feature_holds_back_nobody_sees(tmp_path: Path) -> None:
     sight = sight_of(rules, settings(tmp_path), [])
     assert not sight.tool(AGENT, a_tool())
     assert sight.held(a_tool()) == "it has changed"
+    assert sight.unlisted(AGENT, a_tool().target)
     assert sight.version() == (0, 7)
 
 

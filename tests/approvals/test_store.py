@@ -49,15 +49,10 @@ def test_an_approval_for_one_call_is_used_up_by_it(queue: Approvals) -> None:
 
 
 def test_the_same_question_is_the_same_request(queue: Approvals) -> None:
-    assert ask(queue).id == ask(queue).id
-    assert len(queue.all()) == 1
-
-
-def test_only_who_asks_first_is_told_that_a_request_began(queue: Approvals) -> None:
     began: list[str] = []
     one = ask(queue, began=began.append)
-    ask(queue, began=began.append)
-    assert began == [one.id]
+    assert (ask(queue, began=began.append).id, began) == (one.id, [one.id])
+    assert len(queue.all()) == 1
 
 
 @pytest.mark.parametrize("member", Asked.__struct_fields__)

@@ -12,12 +12,14 @@ from msgspec.structs import replace
 from gatewright.approvals.request import Asked, CannotDecideError
 from gatewright.approvals.store import Approvals
 from tests.approvals.store_parts import ASKED, ask
-from tests.storage.parts import state_in
+from tests.storage.parts import operators_in, state_in
 
 
 @pytest.fixture
 def queue(tmp_path: Path) -> Iterator[Approvals]:
-    made = Approvals(state_in(tmp_path), clock=lambda: 1_790_000_000.0, random=os.urandom)
+    state = state_in(tmp_path)
+    operators_in(state, "olga", "otto")
+    made = Approvals(state, clock=lambda: 1_790_000_000.0, random=os.urandom)
     yield made
     made.close()
 

@@ -1,4 +1,4 @@
-"""`KeptAnswers`: whether what a tool, prompt, resource or server gave a caller is kept back now, because that one may not see it any more."""
+"""`KeptAnswers`: whether what a tool, prompt, resource, task or server gave a caller is kept back, because a grant was taken back since."""
 
 from __future__ import annotations
 

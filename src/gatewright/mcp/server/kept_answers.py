@@ -1,4 +1,4 @@
-"""`About`: what a kept frame or answer is of (tool, prompt, resource, task, server), judged again by its caller's grants when it is handed out late.
+"""`About`: what a kept frame or answer is of (tool, prompt, resource, task, server), judged by its caller's grants when handed out late.
 
 A grant that is taken back ends the calls that run, and what had ended before is not handed out after it either: on a stream that a client
 resumes (`Last-Event-ID`), to who comes back with a `requestState`, as the result of a task, on a session's own stream.
