@@ -333,9 +333,9 @@ def test_another_key_in_a_session_is_no_part_of_a_page_that_the_first_one_was_as
     less = replace(mine.caller, user=(UserContext(resources=("/srv/**",)),))
     other = replace(mine, caller=less)
     page = {"mode": "url", "message": "", "url": "https://a.test", "elicitationId": "1"}
-    screen.question(mine, Question(ELICIT, page))
+    whole(screen.question(mine, Question(ELICIT, page)))
     with pytest.raises(CannotAsk, match="another caller"):
-        screen.question(other, Question(ELICIT, page))
+        whole(screen.question(other, Question(ELICIT, page)))
     assert screen.event(other, Event(COMPLETE, {"elicitationId": "1"})) is None
     assert screen.event(mine, Event(COMPLETE, {"elicitationId": "1"})) is not None
 

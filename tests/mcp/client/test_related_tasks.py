@@ -65,7 +65,7 @@ async def test_who_said_something_may_be_the_one_whom_a_server_means_ever_after(
     await legacy.put(note)
     link = legacy.supervisor.fleet.servers["one"].link
     assert link is not None
-    assert link.sole == "sb"
+    assert link.sole == note.party
     wrong = []
     for place in implied_places():
         wrong += await asked_in_time(legacy, place)
