@@ -27,7 +27,7 @@ def test_a_name_is_kept_composed() -> None:
     [
         *("", " ann", "a\nb", "a" * 129, "corp:bob", "corp\uff1abob"),
         *("*", "\uff0a", "LOCAL", "Local", "Anonymous", "\uff41nonymous"),
-        *("cursor\u3164", "cur\u200bsor", "\u2800ann", "ann\u00ad", "a\U000e0061"),
+        *("local\ufe0f", "cursor\u3164", "cur\u200bsor", "\u2800ann", "ann\u00ad", "a\U000e0061"),
     ],
 )
 def test_what_reads_as_somebody_else_or_shows_nothing_is_no_name(name: str) -> None:
@@ -69,3 +69,13 @@ def test_what_is_kept_is_taken_once_more(name: str, others: list[str]) -> None:
         return
     assert key_name(kept, [*others, kept]) == kept
     assert read_alike(kept, [name])
+
+
+@pytest.mark.parametrize(
+    "name", ["olga\ufe0f", "ol\U000e0100ga", "OLGA\ufe0e", "ol  ga", "ol\u3000ga"]
+)
+def test_what_only_blanks_and_selectors_tell_apart_reads_alike(name: str) -> None:
+    other = "ol ga" if " " in name or "\u3000" in name else "olga"
+    assert read_alike(name, ["bob", other]) == [other]
+    with pytest.raises(ValueError, match=r"name|reads like"):
+        key_name(name, [other])

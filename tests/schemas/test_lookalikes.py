@@ -97,6 +97,10 @@ def test_a_name_has_one_composed_form_and_the_forms_that_look_like_it() -> None:
     assert spellings("Jose\u0301") == ("Jose\u0301", "Jos\u00e9")
     assert spellings("Jos\u00e9") == ("Jos\u00e9", "Jose\u0301")
     assert composed("Jose\u0301") == "Jos\u00e9"
+    assert (composed("corp:Jose\u0301"), spellings("corp:Jose\u0301")) == (
+        "corp:Jose\u0301",
+        ("corp:Jose\u0301",),
+    )
     assert caseless("JOSE\u0301") == caseless("jos\u00e9") == "jos\u00e9"
     assert caseless("\uff21nn") == "ann"
 
@@ -111,3 +115,11 @@ def test_a_text_is_as_long_as_what_is_looked_at(text: str) -> None:
 
 def test_no_more_of_a_text_is_counted_than_decides() -> None:
     assert length_seen("\ufdfa" * 1_000_000, 1000) == 512 * 18
+
+
+def test_more_marks_than_any_script_writes_on_one_letter_are_more_than_there_is_room_for() -> None:
+    """Sorting a long row of them takes quadratic time."""
+    marks = "\u0301\u0316"
+    assert length_seen("a" + marks * 15, 1000) <= 31
+    assert length_seen("b" * 400 + "a" + marks * 16, 1000) == 1001
+    assert length_seen("a" + marks * 100_000, 32_768) == 32_769

@@ -36,4 +36,5 @@ def test_characters_that_are_no_ascii_count_as_often_as_is_said() -> None:
     assert not outweighs("\ufdfa" * 1000, 3000)
     assert outweighs("\ufdfa" * 1000, 3000, wide=3)
     assert outweighs({"a": ["\ufdfa" * 1000]}, 3000, wide=3)
+    assert outweighs({"\ufdfa" * 1000: "a"}, 3000, wide=3), "names are read as well"
     assert not outweighs("a" * 1000, 3000, wide=3)

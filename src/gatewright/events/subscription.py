@@ -67,9 +67,13 @@ class Kept(msgspec.Struct, frozen=True):
         return len(self.raw) + _EACH
 
     @property
-    def members(self) -> dict[str, msgspec.Raw]:
-        """Its members, each as text still."""
-        return _members.decode(self.raw)
+    def members(self) -> dict[str, Any]:
+        """Its members; what was said of it, which may be long, as text still."""
+        every = _members.decode(self.raw)
+        return {
+            name: one if name == "data" else jsonrpc.decode(bytes(one))
+            for name, one in every.items()
+        }
 
 
 class Subscription(msgspec.Struct, eq=False):

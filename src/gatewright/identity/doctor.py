@@ -9,8 +9,7 @@ from gatewright.cli.finding import Finding
 from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.hosts.local_agents import AGENTS
-from gatewright.identity.key_names import read_alike
-from gatewright.schemas.lookalikes import spellings
+from gatewright.schemas.lookalikes import caseless, spellings
 
 __all__ = ["check_identity", "check_names", "check_operators"]
 
@@ -47,12 +46,13 @@ def check_identity(settings: Settings, names: Container[str]) -> Iterator[Findin
 
 def check_names(names: Sequence[str]) -> Iterator[Finding]:
     """Keys in force whose names read like each other. `names` are those of keys in force."""
-    seen: set[str] = set()
+    groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
-        alike = [name, *(one for one in read_alike(name, names) if one != name)]
-        if name in seen or len(alike) == 1:
+        groups.setdefault(caseless(name), []).append(name)
+    for name, *others in groups.values():
+        if not others:
             continue
-        seen.update(alike)
+        alike = [name, *others]
         yield Finding(
             check="identity",
             subject=name,

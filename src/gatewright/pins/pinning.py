@@ -38,7 +38,7 @@ _WHY: Mapping[Standing, str] = {
     "suspicious": "its definition must be looked at",
     "crowded": "its server has said more of its tools than is remembered; an operator can let it begin anew with `{}`",
 }
-_FEW = 100  # tools that are judged anew in some milliseconds
+_FEW, _TRIES = 100, 3  # tools that are judged anew in some milliseconds; tries with one server
 _JUDGED_AT_ONCE, _AGAIN_AT_ONCE = 5, 20
 Mode = Literal["first-use", "approve", "off"]
 
@@ -315,8 +315,9 @@ class Pinning:
         due = set(before)
         try:
             for server in tuple(self._shelves):
-                while (yield from self._server_again(server, due)):
-                    pass  # it lists something else since
+                for _ in range(_TRIES):
+                    if not (yield from self._server_again(server, due)):
+                        break  # else it lists something else since: one that does all the time holds up no other
         finally:
             # What nobody could judge, or is switched off: what is asked about is judged then.
             for at in due:
@@ -326,11 +327,10 @@ class Pinning:
                 self.version += 1
 
     def _server_again(self, server: str, due: set[Target]) -> Generator[None, None, bool]:
-        """Judge what is due of a server, a few at a time; True where it lists something else before that is over."""
+        """Judge what is due of a server, a few a step; True where it lists something else meanwhile."""
         tools = self._shelves.get(server, ())
         some = [tool for tool in tools if tool.target in due or not self._knows(tool)]
-        judged = some and self._judges(server)
-        twins_of = (yield from self._alike(server, tools)) if judged else {}
+        twins_of = (yield from self._alike(server, tools)) if some and self._judges(server) else {}
         if self._shelves.get(server, ()) is not tools:
             return True
         for at in range(0, len(some), _AGAIN_AT_ONCE):

@@ -31,27 +31,32 @@ __all__ = [
 _SEPARATORS = str.maketrans("-./: ", "_____")
 _ASCII = str.maketrans({"m": "rn", "I": "l", "1": "l", "|": "l", "0": "O"})
 """The rows of the table that are all ASCII: most names need no other."""
+_SELECTORS = dict.fromkeys((*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 LETTERS = 32_768
 """Characters of which it is remembered how they look: those of every script that is written, Han among them, and no more."""
 _PIECE = 512
+_MARKS = 30
+"""Marks on one letter, as of UAX #15's Stream-Safe Text Format. A longer row is sorted in quadratic time."""
+_marked = Spelling(lambda char: "^" if unicodedata.combining(char) else " ", LETTERS)
 
 
 def caseless(name: str) -> str:
-    """The name without case and width, and in one Unicode form."""
-    if name.isascii():
-        return name.casefold()
-    # Once more: what is folded need not be composed.
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    """The name without case and width, in one Unicode form, with single blanks and no variation selectors, which few letters show."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name).casefold().translate(_SELECTORS)
+        name = unicodedata.normalize("NFKC", name)  # once more: what is folded need not be composed
+    return " ".join(name.casefold().split())
 
 
 def composed(name: str) -> str:
-    """The name in the Unicode form in which names are kept (NFC)."""
-    return name if name.isascii() else unicodedata.normalize("NFC", name)
+    """The name in the Unicode form in which names are kept (NFC). The subject of a token (`issuer:subject`) is as its issuer has it, who may
+    tell forms apart."""
+    return name if name.isascii() or ":" in name else unicodedata.normalize("NFC", name)
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """The name in the Unicode forms that look the same, itself first: composed and decomposed."""
-    if name.isascii():
+    """The name in the Unicode forms that look the same, itself first: composed and decomposed. Of the subject of a token, that alone."""
+    if name.isascii() or ":" in name:
         return (name,)
     return tuple(dict.fromkeys((name, composed(name), unicodedata.normalize("NFD", name))))
 
@@ -77,9 +82,11 @@ def seen(name: str) -> str:
 
 def length_seen(text: str, most: int) -> int:
     """How many characters are looked at where a text is read as it looks (NFKC): U+FDFA is eighteen. Counted until there are more
-    than `most`."""
+    than `most`; a text in which one letter has more marks than any script writes counts as more."""
     if text.isascii():
         return len(text)
+    if "^" * (_MARKS + 1) in text[: most + 1].translate(_marked):
+        return most + 1
     found = 0
     for at in range(0, len(text), _PIECE):
         found += len(unicodedata.normalize("NFKC", text[at : at + _PIECE]))

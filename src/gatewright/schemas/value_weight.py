@@ -13,7 +13,7 @@ _EACH = 8
 
 def outweighs(value: Any, most: int, each: int = _EACH, wide: int = 1) -> bool:
     """Whether the characters of a value, and `each` for each value in it, are more than so many. Ends as soon as they are. Those of a
-    text that is not ASCII count `wide` times, for whoever reads it as it looks: U+FDFA is eighteen characters then."""
+    text or name that is not ASCII count `wide` times, for whoever reads it as it looks: U+FDFA is eighteen characters then."""
     weight = 0
     stack = [value]
     while stack:
@@ -22,7 +22,7 @@ def outweighs(value: Any, most: int, each: int = _EACH, wide: int = 1) -> bool:
         if type(found) is str:
             weight += len(found) if found.isascii() else len(found) * wide
         elif type(found) is dict:
-            weight += sum(map(len, found))
+            weight += sum(len(one) if one.isascii() else len(one) * wide for one in found)
             stack.extend(found.values())
         elif type(found) is list:
             stack.extend(found)

@@ -40,10 +40,9 @@ def judge_form(said: str, schema: Any, ours: Ours) -> Steps:
         if flaw := flaw_of_members("a field of the form", node, _KEYWORDS):
             raise cannot(flaw)
         words, values = [name, *_texts(node, _LABELS)], [*_texts(node, _VALUES)]
-        length += sum(length_seen(one, _WORDS_MOST) for one in words)
-        offered += sum(length_seen(one, _VALUES_MOST) for one in values)
         # In the loop: the name of a field grows with each list around it.
-        _check_length(length, offered)
+        length = _counted(words, length, _WORDS_MOST)
+        offered = _counted(values, offered, _VALUES_MOST)
         if (yield from _any(speaks_as_us, (*words, *values))):
             raise cannot("a field of the form speaks in the name of the gateway")
         shown += (*words, *values)
@@ -131,11 +130,15 @@ def _check_shape(schema: Any) -> None:
         raise cannot("requestedSchema must be a schema of the type object, with properties")
 
 
-def _check_length(length: int, offered: int) -> None:
-    if length > _WORDS_MOST or offered > _VALUES_MOST:
-        raise cannot(
-            f"the texts of the form have more than {_WORDS_MOST} characters, or its values {_VALUES_MOST}"
-        )
+def _counted(texts: Iterable[str], before: int, most: int) -> int:
+    """The characters of texts and of those before. Of none is more looked at than there is room for: that takes time as well."""
+    for one in texts:
+        before += length_seen(one, most - before)
+        if before > most:
+            raise cannot(
+                f"the texts of the form have more than {_WORDS_MOST} characters, or its values {_VALUES_MOST}"
+            )
+    return before
 
 
 def _holds_fields(node: Mapping[str, Any]) -> bool:

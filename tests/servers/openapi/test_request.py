@@ -304,9 +304,13 @@ def test_a_value_that_stands_twice_in_a_path_is_counted_twice() -> None:
         made(param("path"), {"a": value}, "/{a}" * 70)
 
 
-@pytest.mark.parametrize("place", ["header", "cookie"])
-def test_headers_share_their_room(place: str) -> None:
-    both: list[Any] = [{"name": name, "in": place, "schema": {}} for name in ("a", "b")]
+@pytest.mark.parametrize(
+    "places", [("header", "header"), ("cookie", "cookie"), ("header", "cookie")]
+)
+def test_headers_share_their_room(places: tuple[str, str]) -> None:
+    both: list[Any] = [
+        {"name": name, "in": place, "schema": {}} for name, place in zip("ab", places, strict=True)
+    ]
     half = "a" * (HEADER_CHARS // 2 - 10)
     assert half in str(made({"parameters": both}, {"a": half, "b": half}).headers)
     with pytest.raises(BadArgument, match="too long"):
@@ -334,3 +338,12 @@ def test_what_a_path_names_is_read_as_the_document_is(path: str) -> None:
     for one in found:
         written = unquote(whole(prepare(api(param("path")), one, {"a": "(x)"})).target)
         assert written == f"/{path}".replace("{a}", "(x)")
+
+
+def test_a_form_is_bounded_whatever_its_arguments_are_multiplied_to() -> None:
+    """A field is written once for each of its values."""
+    form = {"content": {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}}
+    value = {"n" * 5000: [1] * 3000}
+    assert len(made({"requestBody": form}, {"body": {"n": [1] * 3000}}).body or b"") > 3000
+    with pytest.raises(BadArgument, match="too long"):
+        made({"requestBody": form}, {"body": {**value, "m" * 5000: [1] * 3000}})

@@ -11,7 +11,6 @@ and all that is joined or encoded is made of small pieces, some in each step.
 
 from __future__ import annotations
 
-import sys
 from base64 import b64encode
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -23,12 +22,14 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.patterns import Pattern
 from gatewright.servers.openapi.document import Api, Body, Operation, Parameter
 
-__all__ = ["HEADER_CHARS", "URL_CHARS", "BadArgument", "Prepared", "prepare"]
+__all__ = ["BODY_CHARS", "HEADER_CHARS", "URL_CHARS", "BadArgument", "Prepared", "prepare"]
 
 URL_CHARS = 64 * 1024
 """Characters of path and query, as they are sent. RFC 9110 §4.1 asks servers for 8,000; most take no more, few ten times that."""
 HEADER_CHARS = 64 * 1024
 """Characters of all headers that arguments fill, cookies among them."""
+BODY_CHARS = 16 * 1024 * 1024
+"""Characters of a form: encoded a text is three times as long, and a field that is written once for each value as long as their product."""
 
 _TOKEN = Pattern(r"[A-Za-z0-9-]+")
 _IN_PATHS = "/%:@!$&'()*+,;=?"
@@ -97,10 +98,9 @@ def prepare(
             yield from _gather(cookies, _pairs(one, value), room, one.argument)
     _authorize(api, operation, credentials or {}, query, headers, cookies)
     if cookies:
-        # What arguments have is no more than `room` yet; encoded, and with the credentials, it may be.
-        cookie = yield from _written(
-            _encoded(cookies, "; "), HEADER_CHARS, "what goes into cookies"
-        )
+        # What arguments have is no more than `room` yet; encoded it may be. Credentials take none of it.
+        room += sum(map(len, (credentials or {}).values()))
+        cookie = yield from _written(_encoded(cookies, "; "), room, "what goes into cookies")
         _set(headers, "Cookie", cookie)
     body = yield from _body(operation, arguments, headers)
     target = yield from _written(_target(operation.path, segments, query), URL_CHARS, _IN_URL)
@@ -121,7 +121,7 @@ def _written(pieces: Iterable[str], room: int, what: str) -> Steps[str]:
         length += len(piece)
         if length > room:
             raise BadArgument(
-                f"{what} is too long: there is room for {URL_CHARS} characters in a URL, and for {HEADER_CHARS} in all headers"
+                f"{what} is too long: there is room for {URL_CHARS} characters in a URL, for {HEADER_CHARS} in all headers, and for {BODY_CHARS} in a form"
             )
         found.append(piece)
         due += _EACH + len(piece)
@@ -264,8 +264,7 @@ def _body(
         pairs = (
             pair for key, part in value.items() for pair in _pairs(_field(form, body, key), part)
         )
-        # As long as the arguments let it be: a body has no bound of its own.
-        return (yield from _written(_encoded(pairs), sys.maxsize, body.argument)).encode()
+        return (yield from _written(_encoded(pairs), BODY_CHARS, body.argument)).encode()
     return jsonrpc.encode(value)
 
 
