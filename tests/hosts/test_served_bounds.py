@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gatewright.cli import doctor, serve
+from gatewright.cli.finding import Finding
+from gatewright.feature import Examination
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.parse import parse
 from gatewright.hosts.served_bounds import SERVED_BYTES, check_weight, while_serving
@@ -39,3 +43,21 @@ def test_a_real_file_with_much_history_is_read(tmp_path: Path) -> None:
     with while_serving():
         check_weight("a", content)
         assert parse(content)["mcpServers"] == {}
+
+
+def test_what_the_console_examines_is_read_beside_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Health looks at the files of connected hosts."""
+    served: list[bool] = []
+
+    def examined(config: Path | None) -> Iterator[Finding]:
+        try:
+            check_weight("a", HEAVY)
+        except CannotRead:
+            served.append(True)
+        yield Finding(check="hosts", subject="a", level="ok", what="looked at")
+
+    monkeypatch.setattr(doctor, "examined", examined)
+    (examination,) = (one for one in serve._handed(None) if isinstance(one, Examination))
+    assert [one.subject for one in examination.findings()] == ["a"]
+    assert served == [True]
+    check_weight("a", HEAVY)

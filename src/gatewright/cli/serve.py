@@ -194,11 +194,13 @@ def _handed(config: Path | None) -> list[object]:
     from gatewright.feature import Examination  # noqa: PLC0415 - with the whole gateway
     from gatewright.hosts.commands.served import ServedHosts  # noqa: PLC0415
     from gatewright.hosts.offered import OfferedHosts  # noqa: PLC0415
+    from gatewright.hosts.served_bounds import while_serving  # noqa: PLC0415
 
     def findings() -> Iterable[Finding]:
         from gatewright.cli.doctor import examined  # noqa: PLC0415 - for whoever asks for them
 
-        return examined(config)
+        with while_serving():  # calls wait for whatever is read here
+            return list(examined(config))
 
     return [Examination(findings), OfferedHosts(ServedHosts(config))]
 
