@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 import pytest
 
@@ -13,9 +13,9 @@ from gatewright.access import touched
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants, Layer
 from gatewright.access.permission_gate import Permission
-from gatewright.access.resolve_gate import Resolve
+from gatewright.access.resolve_gate import Catalogue, Resolve
 from gatewright.approvals import Confirm
-from gatewright.call import Back, Call, Caller, Gate, Outcome, Refusal, UserContext
+from gatewright.call import Back, Call, Caller, Gate, Outcome, Refusal, Tool, UserContext
 from gatewright.flow.gate import Flow
 from gatewright.identity.gate import Authenticate
 from gatewright.identity.session_gate import Session
@@ -53,11 +53,12 @@ class World:
         if waits == "access":
             monkeypatch.setattr(touched, "in_slices", self._sliced)
         risky = {"risk_level": "dangerous"} if waits == "confirm" else {}
-        self.tool = tool = a_tool(
+        self._tool = tool = a_tool(
             "run", schema={"type": "object"}, validator="network_restricted", **risky
         )
         gates: dict[str, Gate] = {
             "authenticate": Authenticate(self, bearers=self),
+            "resolve": Resolve(cast("Catalogue", self), lambda *_: True),
             "access": access,
             "definition": Definition(lambda _: self.held, lambda _: tool),
             "sanitize": Sanitize(Wanted(True), self._looking if waits == "sanitize" else None),
@@ -80,6 +81,12 @@ class World:
 
     def fresh(self, credential: str) -> bool:
         return False
+
+    def making(self, profile: str) -> Awaitable[None] | None:
+        return self._wait() if self.waits == "resolve" else None
+
+    def tool(self, profile: str, name: str) -> Tool:
+        return self._tool
 
     async def look(self, credential: str) -> Refusal | None:
         await self._wait()
@@ -126,7 +133,7 @@ class World:
     async def outcome(self, meanwhile: Callable[[World], object]) -> Outcome:
         """That of one call, while which waits something happens."""
         call = a_tool_call(
-            self.tool, arguments=ARGUMENTS, caller=self.credential, credential="good"
+            self._tool, arguments=ARGUMENTS, caller=self.credential, credential="good"
         )
         task = asyncio.create_task(self.kernel.handle(call, self))
         async with asyncio.timeout(10):
@@ -178,7 +185,16 @@ def bar(world: World) -> None:
 
 
 WAITING = [
-    *("authenticate", "access", "sanitize", "schema", "validators", "look-ups", "confirm"),
+    *(
+        "authenticate",
+        "resolve",
+        "access",
+        "sanitize",
+        "schema",
+        "validators",
+        "look-ups",
+        "confirm",
+    ),
 ]
 
 

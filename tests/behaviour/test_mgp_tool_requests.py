@@ -13,6 +13,7 @@ from gatewright.call import UserContext
 from tests.behaviour.access_house import House
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, EVERY_DOOR, Host, RpcError, host
+from tests.behaviour.test_mgp_tool_session import named
 from tests.behaviour.wires import DEADLINE
 
 OFFER = {
@@ -73,7 +74,7 @@ async def asks(client: Host, *capabilities: str, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("door", EVERY_DOOR)
 async def test_the_seeds_request_through_every_door(shop: Gateway, door: str) -> None:
     """MGP-16.6-1, MGP-16.6-2, MGP-16.6-10: the safe one of two is loaded, for both capabilities."""
-    async with host(shop, door, can=OFFER) as client:
+    async with host(shop, door, can=OFFER, headers=named(shop, door)) as client:
         found = await client.request("mgp/tools/request", SEED)
         assert found.keys() >= KEYS
         assert found["status"] == "fulfilled"

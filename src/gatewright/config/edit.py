@@ -155,7 +155,7 @@ def add_servers(
                 draft,
                 server["id"],
                 "there is a server of this id",
-                "choose another id, or --replace",
+                f"choose another id, or --replace; `{to_type('server show {}', str(server['id']))}` says what it is",
             )
 
 

@@ -102,5 +102,6 @@ async def test_the_party_is_the_session_or_the_call_itself_or_nobody() -> None:
     flight = Flight()
     for session in ("s", None):
         call = make_call("tool", "tools/call", {"name": "t"}, session=session)
-        assert flight.begin(call=call).party == (session or call.id)
+        assert flight.begin(call=call).party == call.party
+        assert call.party.partition(" ")[0] == (session or call.id)
     assert flight.begin().party == ""
