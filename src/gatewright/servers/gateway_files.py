@@ -19,7 +19,7 @@ from gatewright.config.model import Server
 from gatewright.config.source import named_files, value_files
 from gatewright.config.substitute import Undefined
 from gatewright.sdk.discovery import is_folder
-from gatewright.servers.gateway_code import own_code, own_secrets, shadowing
+from gatewright.servers.gateway_code import LAST, own_code, own_secrets, shadowing
 from gatewright.transport.isolation.rules import Kept, real_path
 
 __all__ = [
@@ -119,11 +119,11 @@ def _modules(server: Server) -> Iterator[Kept]:
         own = folder / os.path.expanduser(server.python)  # noqa: PTH111 - that of Path raises for an unknown user
         if own.suffix == ".py":
             yield Kept(str(own), why)
-            yield from (Kept(str(one), why, modules=True) for one in (own.parent, real_path(own).parent))  # fmt: skip
+            yield from (Kept(str(one), why, modules=LAST) for one in (own.parent, real_path(own).parent))  # fmt: skip
             return
     else:
         own = folder / server.python.partition(".")[0]
-        yield Kept(str(folder), why, modules=True)
+        yield Kept(str(folder), why, modules=LAST)
         yield Kept(str(own.with_name(f"{own.name}.py")), why)
     # Subfolders are searched for modules, so what is to be written to in one of them is code, too; elsewhere it is data.
     yield Kept(str(own), why, whole=True)

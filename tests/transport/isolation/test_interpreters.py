@@ -20,7 +20,7 @@ def program(path: Path, text: str = "ELF") -> str:
 
 def lacking(one: str, *places: Path, path: str = "/usr/bin") -> str | None:
     found = lacks(one, *places, path=path)
-    return found and found.path
+    return found.path if found is not None else None
 
 
 def lacks(one: str, *places: Path, path: str) -> Lacking | None:
