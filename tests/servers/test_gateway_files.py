@@ -267,3 +267,38 @@ def test_a_gateway_that_is_started_as_a_module_finds_modules_beside_its_configur
         settings, _, _ = loaded(tmp_path)
         whole = {Path(one.path).name for one in guarded_of(settings).kept if one.whole}
         assert whole & {"html", "data"} == {"html"}
+
+
+def test_a_place_to_write_to_that_would_be_a_module_of_a_server_inside_the_gateway_is_kept_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package comes before the file of its name, and what is on the path as the gateway starts before what servers add."""
+    for name in ("other/inner", "elsewhere", "other/mine/data"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "other" / "inner" / "deep.py").touch()
+    (tmp_path / "elsewhere" / "real.py").touch()
+    (tmp_path / "other" / "link.py").symlink_to(tmp_path / "elsewhere" / "real.py")
+    monkeypatch.setattr(gateway_code, "_PATH", (str(tmp_path), *gateway_code._PATH))
+    for python, cwd, name in (
+        ("./mine.py", ".", "mine"),
+        ("./inner/deep.py", "other", "deep"),
+        ("./link.py", "other", "real"),
+        ("./inner", "other", "deep"),
+        ("mine.tools", "other", "mine"),
+    ):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / "data").mkdir(exist_ok=True)
+        said = f'[[servers]]\nid = "in"\npython = "{python}"\ncwd = "{cwd}"\n'
+        said += SERVER.format("out")
+        said += f'isolation = "confined"\nsandbox.write = ["{name}", "data"]\n'
+        (tmp_path / "mgp.toml").write_text(said)
+        settings, _, _ = loaded(tmp_path)
+        whole = {one.path for one in guarded_of(settings).kept if one.whole}
+        assert str(tmp_path / name) in whole, python
+        assert str(tmp_path / "data") not in whole
+    monkeypatch.setattr(gateway_code, "_PATH", gateway_code._PATH[1:])
+    (tmp_path / "mgp.toml").write_text(
+        said.replace("other", ".").replace("mine.tools", "./mine.py")
+    )
+    settings, _, _ = loaded(tmp_path)
+    assert str(tmp_path / "mine") in {one.path for one in guarded_of(settings).kept if one.whole}

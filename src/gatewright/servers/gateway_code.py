@@ -12,7 +12,7 @@ import site
 import ssl
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,9 +76,11 @@ def _archive_of(path: Path) -> Path:
     return next((one for one in path.parents if os.path.isfile(one)), path)  # noqa: PTH113 - that of Path raises where this user may not look
 
 
-def shadowing(kept: Iterable[Kept], places: Iterable[str]) -> Iterator[Kept]:
+def shadowing(
+    kept: Iterable[Kept], places: Iterable[str], more: Collection[str] = ()
+) -> Iterator[Kept]:
     """Those of these places to write to, each as the entry of a folder of modules that it is or is in, under whose name the gateway would
-    find a module of its own there: `html` beside the configuration comes before that of Python as soon as it is a package."""
+    find a module of its own there, or one of these: `html` beside the configuration comes before that of Python as soon as it is a package."""
     named = [Path(one).absolute() for one in places]
     # A link beside the configuration is imported from as well.
     changed = {*map(real_path, named), *(real_path(one.parent) / one.name for one in named)}
@@ -87,7 +89,7 @@ def shadowing(kept: Iterable[Kept], places: Iterable[str]) -> Iterator[Kept]:
         for place in changed if one.modules is not None and not one.whole else ():
             if folder in place.parents:
                 entry = place.relative_to(folder).parts[0]
-                if is_sought(entry, _PATH, one.modules or 0):
+                if is_sought(entry, _PATH, one.modules or 0, more):
                     why = f"where the gateway would find its module {module_name(entry)}, by {one.path}"
                     yield Kept(str(folder / entry), why, whole=True)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.machinery import (
     BuiltinImporter,
     FrozenImporter,
@@ -34,15 +34,21 @@ _NAMES = frozenset(
 )
 
 
-def is_sought(entry: str, path: Sequence[str], position: int) -> bool:
-    """`entry` is in a folder before which so many entries of `path`, the gateway's path of modules, come."""
+def is_sought(entry: str, path: Sequence[str], position: int, more: Collection[str] = ()) -> bool:
+    """`entry` is in a folder before which so many entries of `path`, the gateway's path of modules, come; `more` are modules that
+    the gateway imports on the word of its configuration."""
     name = module_name(entry)
     if name == _COMPILED:  # of the modules beside it
         return True
     if not name.isidentifier() or _is_earlier(name, path[:position]):
         return False
     others = [*path[:position], *path[position + 1 :]]
-    return name in _NAMES or _is_module(_found(name, others)) or _is_installed(name, path)
+    return (
+        name in _NAMES
+        or name in more
+        or _is_module(_found(name, others))
+        or _is_installed(name, path)
+    )
 
 
 def module_name(entry: str) -> str:
