@@ -7,31 +7,53 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from gatewright.servers import module_names
 from gatewright.servers.module_names import is_sought, listed, module_name
 
-VAIN = """
-import contextlib, importlib, json, pkgutil, sys
-vain = set()
-class Vain:
+SOUGHT = """
+import sys
+names = set()
+class Asked:
     def find_spec(self, name, path=None, target=None):
         if path is None:
-            vain.add(name.partition(".")[0])
-sys.meta_path.append(Vain())
+            names.add(name.partition(".")[0])
+sys.meta_path.insert(0, Asked())
+import contextlib, importlib, json, pkgutil
+from importlib.metadata import packages_distributions
 import gatewright
-extras = ["asyncpg", "keyring.backend", "onnxruntime", "opentelemetry.sdk.trace", "tokenizers", "uvloop"]
-extras += [f"opentelemetry.exporter.otlp.proto.http.{one}_exporter" for one in ("metric", "trace")]
-modules = [one.name for one in pkgutil.walk_packages(gatewright.__path__, "gatewright.")]
-for name in modules + extras:
-    if not name.endswith("__main__"):
+def run(modules):
+    for name in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-print(json.dumps(sorted(vain)))
+    found = sorted(names)
+    names.clear()
+    return found
+modules = [one.name for one in pkgutil.walk_packages(gatewright.__path__, "gatewright.")]
+own = run(one for one in modules if not one.endswith("__main__"))
+extras = ["asyncpg", "keyring.backend", "onnxruntime", "opentelemetry.sdk.trace", "tokenizers", "uvloop"]
+extras += [f"opentelemetry.exporter.otlp.proto.http.{one}_exporter" for one in ("metric", "trace")]
+print(json.dumps([own, run(extras), packages_distributions()]))
 """
+"""All that is looked for at the top, by the gateway and then by its extras; what is installed comes from which distributions."""
+
+
+def required(name: str, extra: str = "", known: set[str] | None = None) -> set[str]:
+    """The distributions that come with one."""
+    known = set() if known is None else known
+    if name not in known:
+        known.add(name)
+        for said in requires(name) or ():
+            one = Requirement(said)
+            if one.marker is None or one.marker.evaluate({"extra": extra}):
+                required(canonicalize_name(one.name), next(iter(one.extras), ""), known)
+    return known
 
 
 @pytest.fixture
@@ -58,6 +80,8 @@ def test_what_is_found_before_cannot_be_taken(tmp_path: Path, installed: Path) -
     path = [standard, installed]
     # Whoever is behind a namespace can still be a package, which a namespace is not.
     assert sought(names, path, 2) == {"ns", "usercustomize"}
+    data = next(one.stem for one in Path(os.__file__).parent.glob("_sysconfigdata_*"))
+    assert sought((data,), [tmp_path, *path], 0) == {data}
     assert sought(names, [tmp_path, *path], 0) == {
         "alone",
         "package",
@@ -137,8 +161,13 @@ def test_compiled_modules_are_those_of_the_modules_beside_them() -> None:
 
 
 def test_all_that_the_gateway_and_its_libraries_look_for_in_vain_is_known() -> None:
-    """Another library may try more: each such name belongs to `_IN_VAIN`."""
-    done = subprocess.run([sys.executable, "-c", VAIN], capture_output=True, check=True, cwd="/")
-    vain = {*json.loads(done.stdout)}
+    """Another library may try more: each such name belongs to `_IN_VAIN`, and so does what is here for developers alone."""
+    done = subprocess.run([sys.executable, "-c", SOUGHT], capture_output=True, check=True, cwd="/")
+    own, extras, installed = json.loads(done.stdout)
+    comes = required("gatewright")
+    there = {one for one, whose in installed.items() if not comes.isdisjoint(map(canonicalize_name, whose))}  # fmt: skip
+    vain = {*own} - there | {*extras} - {*installed}
     assert "org" in vain
-    assert vain <= {*sys.stdlib_module_names, *module_names._IN_VAIN, *module_names._EXTRAS}
+    known = {*sys.stdlib_module_names, *module_names._IN_VAIN, *module_names._EXTRAS, "gatewright"}
+    standard = {*map(module_name, listed(str(Path(os.__file__).parent)))}
+    assert vain - known - standard == set()

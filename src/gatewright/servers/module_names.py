@@ -22,9 +22,27 @@ _COMPILED = "__pycache__"
 _AT_START = ("sitecustomize", "usercustomize")
 _EXTRAS = ("asyncpg", "keyring", "onnxruntime", "opentelemetry", "tokenizers", "uvloop")
 _IN_VAIN = (
-    *("_ruamel_yaml", "_ruamel_yaml_clibz", "a2wsgi", "aiodns", "bcrypt", "brotli", "brotlicffi"),
-    *("dbus", "gi", "multipart", "org", "psutil", "python_multipart", "python_socks"),
-    *("pywintypes", "snappy", "sniffio", "sqlglotrs", "watchfiles", "win32ctypes"),
+    *(
+        "_ruamel_yaml",
+        "_ruamel_yaml_clibz",
+        "a2wsgi",
+        "aiodns",
+        "backports",
+        "bcrypt",
+        "brotli",
+        "brotlicffi",
+    ),
+    *(
+        "dbus",
+        "gi",
+        "multipart",
+        "mypy_extensions",
+        "org",
+        "psutil",
+        "python_multipart",
+        "python_socks",
+    ),
+    *("pywintypes", "snappy", "sniffio", "sqlglotrs", "tzdata", "watchfiles", "win32ctypes"),
 )
 """What Python (`org`, of Jython) and libraries try to import, and go on without."""
 _LOADED = frozenset(one.partition(".")[0] for one in sys.modules)
@@ -40,7 +58,8 @@ def is_sought(entry: str, path: Sequence[str], position: int, more: Collection[s
     name = module_name(entry)
     if name == _COMPILED:  # of the modules beside it
         return True
-    if not name.isidentifier() or _is_earlier(name, path[:position]):
+    # No identifier has to be one: Python's own `_sysconfigdata_…` has a dash.
+    if "." in name or _is_earlier(name, path[:position]):
         return False
     others = [*path[:position], *path[position + 1 :]]
     return (
