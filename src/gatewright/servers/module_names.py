@@ -22,27 +22,10 @@ _COMPILED = "__pycache__"
 _AT_START = ("sitecustomize", "usercustomize")
 _EXTRAS = ("asyncpg", "keyring", "onnxruntime", "opentelemetry", "tokenizers", "uvloop")
 _IN_VAIN = (
-    *(
-        "_ruamel_yaml",
-        "_ruamel_yaml_clibz",
-        "a2wsgi",
-        "aiodns",
-        "backports",
-        "bcrypt",
-        "brotli",
-        "brotlicffi",
-    ),
-    *(
-        "dbus",
-        "gi",
-        "multipart",
-        "mypy_extensions",
-        "org",
-        "psutil",
-        "python_multipart",
-        "python_socks",
-    ),
-    *("pywintypes", "snappy", "sniffio", "sqlglotrs", "tzdata", "watchfiles", "win32ctypes"),
+    *("_ruamel_yaml", "_ruamel_yaml_clibz", "_wmi", "a2wsgi", "aiodns", "backports", "bcrypt"),
+    *("brotli", "brotlicffi", "dbus", "gi", "multipart", "mypy_extensions"),
+    *("org", "psutil", "python_multipart", "python_socks", "pywintypes", "snappy"),
+    *("sniffio", "sqlglotrs", "tzdata", "watchfiles", "win32ctypes"),
 )
 """What Python (`org`, of Jython) and libraries try to import, and go on without."""
 _LOADED = frozenset(one.partition(".")[0] for one in sys.modules)
