@@ -7,6 +7,7 @@ import os
 import site
 import ssl
 import sys
+import zipfile
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def test_a_folder_that_has_the_name_of_a_module_of_the_gateway_is_no_place_to_wr
     for name in ("html/pages", "data", "msgspec", "notes"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "json.py").touch()
-    kept = Kept(str(tmp_path), "the path", modules=True)
+    kept = Kept(str(tmp_path), "the path", modules=0)
     for name, entry in {
         "html/pages": "html",
         "msgspec": "msgspec",
@@ -130,6 +131,96 @@ def test_a_folder_that_has_the_name_of_a_module_of_the_gateway_is_no_place_to_wr
     assert [*shadowing([kept], [str(tmp_path), str(tmp_path.parent)])] == []
     with pytest.raises(CannotIsolate, match="its module html"):
         Coverings([Shown(str(tmp_path / "html" / "pages"), tmp_path / "html" / "pages", True)]).keep(found_by(kept, tmp_path / "html"))  # fmt: skip
+
+
+def test_a_project_that_is_its_own_environment_is_searched_for_modules_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m venv .`, and `python -m gatewright` there: what it is as an environment hid that its `html` would be imported."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(gateway_code, "_PATH", (str(tmp_path), *gateway_code._PATH))
+    (tmp_path / "html").mkdir()
+    assert named_in(tmp_path, "html", "data") == {"html"}
+    kept = found()[str(tmp_path)]
+    assert (kept.why, kept.whole, kept.modules) == ("the environment that the gateway runs from", False, 0)  # fmt: skip
+
+
+def named_in(folder: Path, *names: str) -> set[str]:
+    """Of these places to write to, those with the name of a module of the gateway."""
+    places = [str(folder / one) for one in names]
+    return {Path(one.path).name for one in shadowing(own_code(), places)}
+
+
+def test_one_folder_that_is_several_things_is_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of them is found first."""
+    one, two = str(tmp_path), "why"
+    parts = (Kept(one, two, modules=3), Kept(one, "code", whole=True), Kept(one, modules=1))
+    for kept in (parts, parts[::-1]):
+        for at, name in enumerate(("_installed", "_searched", "_plug_ins")):
+            monkeypatch.setattr(gateway_code, name, lambda kept=kept, at=at: [kept[at]])
+        assert found()[one] == Kept(one, "code", whole=True, modules=1)
+
+
+def test_only_what_comes_before_a_module_can_stand_in_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that a file of paths names comes after all that is installed; a project in it has `docs`, `json` and `build`."""
+    names = ("html", "json", "site", "msgspec", "docs", "code", "usercustomize", "org")
+    for name in names:
+        (tmp_path / name).mkdir()
+    own = gateway_code._PATH
+    monkeypatch.setattr(gateway_code, "_PATH", (*own, str(tmp_path)))
+    assert named_in(tmp_path, *names) == {"usercustomize", "org"}
+    monkeypatch.setattr(gateway_code, "_PATH", (str(tmp_path), *own))
+    assert named_in(tmp_path, *names) == {*names} - {"site", "docs"}
+
+
+def test_a_missing_folder_that_a_file_of_paths_names_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pip install -e` of a project whose `src` is gone: who makes it has the gateway import `sitecustomize` from there."""
+    packages, mine = tmp_path / "site-packages", tmp_path / "proj"
+    packages.mkdir()
+    (packages / "__editable__.mine.pth").write_bytes(
+        b"\xef\xbb\xbf"
+        + f"{mine}/src\n# {mine}/no\n\nimport sys\nimport\tos\nbeside \r\nbad\0\n".encode()
+    )
+    (packages / "none.pth").symlink_to("none")
+    monkeypatch.setattr(site, "getsitepackages", lambda: [str(packages)])
+    monkeypatch.setattr(gateway_code, "_PATH", ("/first", str(packages)))
+    kept = {path: one for path, one in found().items() if ".pth" in one.why}
+    assert {*kept} == {f"{mine}/src", f"{packages}/beside"}
+    assert {one.modules for one in kept.values()} == {2}
+    assert kept[f"{mine}/src"].why == f"where the gateway looks for modules ({packages}/__editable__.mine.pth)"  # fmt: skip
+    (mine / "lib").mkdir(parents=True)
+    monkeypatch.setattr(site, "ENABLE_USER_SITE", True)
+    monkeypatch.setattr(site, "getusersitepackages", lambda: str(tmp_path / "user"))
+    (tmp_path / "user").mkdir()
+    (tmp_path / "user" / "a.pth").write_text(f"{mine}/own\n")
+    assert found()[f"{mine}/own"].modules == 0
+    (mine / "src").mkdir()
+    with pytest.raises(CannotIsolate, match=r"mine\.pth"):
+        covered(mine / "src")
+
+
+def test_what_is_in_an_archive_is_kept_by_the_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A validator in it has a place in the archive, and a file on the way kept all servers of that project down."""
+    archive = tmp_path / "proj" / "vendor.zip"
+    archive.parent.mkdir()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("lib/zipped_words/__init__.py", "raise SystemExit('it was run')")
+    points = {"a": EntryPoint("a", "zipped_words.deep:prepare", "gatewright.validators")}
+    monkeypatch.setattr(gateway_code, "plugged", lambda: points)
+    monkeypatch.setattr(sys, "path", [*sys.path, f"{archive}/lib"])
+    monkeypatch.setattr(gateway_code, "_PATH", (f"{archive}/lib",))
+    kept = found()[str(archive)]
+    assert kept == Kept(str(archive), "the validator a, which runs inside the gateway", whole=True, modules=0)  # fmt: skip
+    assert not [one for one in found() if one.startswith(f"{archive}/")]
+    covered(archive.parent)
 
 
 def found_by(kept: Kept, place: Path) -> Kept:
@@ -155,15 +246,18 @@ def test_what_variables_have_the_loader_and_openssl_read_is_kept(
         SSL_CERT_FILE="/c/a:b.pem",
         SSL_CERT_DIR="/d/1:/d/2",
         OPENSSL_CONF="own.cnf",
-        LD_LIBRARY_PATH="/libs:",
+        LD_LIBRARY_PATH="/libs;/more:",
         LD_PRELOAD="libplain.so /pre/one.so:/pre/two.so",
         HOME="/home/ann",
     )
     named = {path for path, one in kept.items() if one.why.endswith("names to the gateway")}
     assert named == {
         *("/c/a:b.pem", "/d/1", "/d/2", f"{tmp_path}/own.cnf"),
-        *("/libs", str(tmp_path), "/pre/one.so", "/pre/two.so"),
+        *("/libs", "/more", "/pre/one.so", "/pre/two.so"),
     }
+    assert kept[str(tmp_path)].why == (
+        "what LD_LIBRARY_PATH names to the gateway: the folder that it started in, by an empty part (remove the colon that stands alone)"
+    )
     assert kept["/d/2"].why == "what SSL_CERT_DIR names to the gateway"
     trusted = ssl.get_default_verify_paths()
     assert {trusted.openssl_cafile, trusted.openssl_capath} <= {*kept}

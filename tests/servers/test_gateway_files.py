@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -238,12 +239,66 @@ def test_the_files_of_audit_sinks_are_kept(tmp_path: Path, monkeypatch: pytest.M
 def test_a_place_to_write_to_that_would_be_a_module_of_the_gateway_is_kept_whole(
     tmp_path: Path,
 ) -> None:
+    """The folder is put at the end of the path of modules, so it stands in for nothing that is there."""
+    names = ["html", "data", "docs", "json", "site", "usercustomize", "uvicorn", "org"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    for python in ("./tools.py", "tools"):
+        said = f'[[servers]]\nid = "in"\npython = "{python}"\n' + SERVER.format("out")
+        said += f'isolation = "confined"\nsandbox.write = {names}\n'
+        (tmp_path / "mgp.toml").write_text(said)
+        settings, _, _ = loaded(tmp_path)
+        whole = {Path(one.path).name for one in guarded_of(settings).kept if one.whole}
+        assert whole & {*names} == {"usercustomize", "org"}, python
+
+
+def test_a_gateway_that_is_started_as_a_module_finds_modules_beside_its_configuration_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever else the folder is: its own environment, the folder of a server that runs inside the gateway."""
     for name in ("html", "data"):
         (tmp_path / name).mkdir()
-    said = '[[servers]]\nid = "in"\npython = "./tools.py"\n' + SERVER.format("out")
-    said += 'isolation = "confined"\nsandbox.write = ["html", "data"]\n'
-    (tmp_path / "mgp.toml").write_text(said)
+    monkeypatch.setattr(gateway_code, "_PATH", (str(tmp_path), *gateway_code._PATH))
+    for prefix, python in ((tmp_path, "tools"), (tmp_path, "./tools.py"), (sys.prefix, "tools")):
+        monkeypatch.setattr(sys, "prefix", str(prefix))
+        said = f'[[servers]]\nid = "in"\npython = "{python}"\n' + SERVER.format("out")
+        said += 'isolation = "confined"\nsandbox.write = ["html", "data"]\n'
+        (tmp_path / "mgp.toml").write_text(said)
+        settings, _, _ = loaded(tmp_path)
+        whole = {Path(one.path).name for one in guarded_of(settings).kept if one.whole}
+        assert whole & {"html", "data"} == {"html"}
+
+
+def test_a_place_to_write_to_that_would_be_a_module_of_a_server_inside_the_gateway_is_kept_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package comes before the file of its name, and what is on the path as the gateway starts before what servers add."""
+    for name in ("other/inner", "elsewhere", "other/mine/data"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "other" / "inner" / "deep.py").touch()
+    (tmp_path / "elsewhere" / "real.py").touch()
+    (tmp_path / "other" / "link.py").symlink_to(tmp_path / "elsewhere" / "real.py")
+    monkeypatch.setattr(gateway_code, "_PATH", (str(tmp_path), *gateway_code._PATH))
+    for python, cwd, name in (
+        ("./mine.py", ".", "mine"),
+        ("./inner/deep.py", "other", "deep"),
+        ("./link.py", "other", "real"),
+        ("./inner", "other", "deep"),
+        ("mine.tools", "other", "mine"),
+    ):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / "data").mkdir(exist_ok=True)
+        said = f'[[servers]]\nid = "in"\npython = "{python}"\ncwd = "{cwd}"\n'
+        said += SERVER.format("out")
+        said += f'isolation = "confined"\nsandbox.write = ["{name}", "data"]\n'
+        (tmp_path / "mgp.toml").write_text(said)
+        settings, _, _ = loaded(tmp_path)
+        whole = {one.path for one in guarded_of(settings).kept if one.whole}
+        assert str(tmp_path / name) in whole, python
+        assert str(tmp_path / "data") not in whole
+    monkeypatch.setattr(gateway_code, "_PATH", gateway_code._PATH[1:])
+    (tmp_path / "mgp.toml").write_text(
+        said.replace("other", ".").replace("mine.tools", "./mine.py")
+    )
     settings, _, _ = loaded(tmp_path)
-    kept = {one.path: one for one in guarded_of(settings).kept}
-    assert kept[str(tmp_path / "html")].whole
-    assert str(tmp_path / "data") not in kept
+    assert str(tmp_path / "mine") in {one.path for one in guarded_of(settings).kept if one.whole}

@@ -11,19 +11,23 @@ import os
 import site
 import ssl
 import sys
-from collections.abc import Iterable, Iterator
+from codecs import BOM_UTF8
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 
+from gatewright.servers.module_names import is_sought, listed, module_name
 from gatewright.transport.isolation.rules import Kept, real_path
 from gatewright.validators.registry import plugged
 
-__all__ = ["own_code", "own_secrets", "shadowing"]
+__all__ = ["LAST", "own_code", "own_secrets", "shadowing"]
 
-_PATH = tuple(sys.path)
+LAST = sys.maxsize
+"""As `Kept.modules`: the folder is put at the end of the path of modules while the gateway runs."""
+_PATH = tuple(dict.fromkeys(sys.path))
 """Where modules are found as the gateway starts. Later servers that run inside it add folders, which are kept for themselves."""
 _ENVIRON = dict(os.environ)
 _INSTALLED = "where packages of the gateway's Python are installed"
@@ -43,45 +47,51 @@ _SECRETS = (
     *("OTEL_EXPORTER_OTLP_CLIENT_KEY", "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY"),
 )
 _FOLDERS = ("GCONV_PATH", "LD_LIBRARY_PATH", "OPENSSL_ENGINES", "OPENSSL_MODULES", "SSL_CERT_DIR")
+_NO_FOLDER = ("#", "import ", "import\t")
+"""How lines of `.pth` files begin that are comments, or run."""
 _LIBRARIES = ("LD_AUDIT", "LD_PRELOAD")
 
 
 def own_code() -> tuple[Kept, ...]:
     """Absolute, each path once; folders before what is in them."""
     found: dict[str, Kept] = {}
-    for one in (*_installed(), *_searched(), *_plug_ins(), *_configured(), *_named(), *_linked()):
-        path = Path(one.path).absolute()
+    parts = (_installed, _searched, _path_files, _plug_ins, _configured, _named, _linked)
+    for one in (kept for part in parts for kept in part()):
+        path = _archive_of(Path(one.path).absolute())
         for name in map(str, (path, real_path(path))):
-            if name not in found or (one.whole and not found[name].whole):
-                found[name] = msgspec.structs.replace(one, path=name)
+            found[name] = _both(found.get(name, one), one, name)
     return tuple(sorted(found.values(), key=_place))
 
 
-def shadowing(kept: Iterable[Kept], places: Iterable[str]) -> Iterator[Kept]:
+def _both(known: Kept, other: Kept, path: str) -> Kept:
+    """One folder may be several things: a project that is its own environment, and that `python -m` looks for modules in."""
+    said = other if other.whole and not known.whole else known
+    positions = [one.modules for one in (known, other) if one.modules is not None]
+    first = min(positions, default=None)
+    return msgspec.structs.replace(said, path=path, modules=first)
+
+
+def _archive_of(path: Path) -> Path:
+    """The archive whose inside a path names, as modules in archives do; else the path itself."""
+    return next((one for one in path.parents if os.path.isfile(one)), path)  # noqa: PTH113 - that of Path raises where this user may not look
+
+
+def shadowing(
+    kept: Iterable[Kept], places: Iterable[str], more: Collection[str] = ()
+) -> Iterator[Kept]:
     """Those of these places to write to, each as the entry of a folder of modules that it is or is in, under whose name the gateway would
-    find a module of its own there: `html` beside the configuration comes before that of Python as soon as it is a package."""
+    find a module of its own there, or one of these: `html` beside the configuration comes before that of Python as soon as it is a package."""
     named = [Path(one).absolute() for one in places]
     # A link beside the configuration is imported from as well.
     changed = {*map(real_path, named), *(real_path(one.parent) / one.name for one in named)}
     for one in kept:
         folder = real_path(one.path)
-        for place in changed if one.modules and not one.whole else ():
+        for place in changed if one.modules is not None and not one.whole else ():
             if folder in place.parents:
                 entry = place.relative_to(folder).parts[0]
-                name = entry.partition(".")[0]
-                if name in _names():
-                    why = f"where the gateway would find its module {name}, by {one.path}"
+                if is_sought(entry, _PATH, one.modules or 0, more):
+                    why = f"where the gateway would find its module {module_name(entry)}, by {one.path}"
                     yield Kept(str(folder / entry), why, whole=True)
-
-
-@lru_cache(maxsize=1)
-def _names() -> frozenset[str]:
-    """Modules that a gateway may import: those of Python, those that it looks for at each start, and what is installed."""
-    found = {*sys.stdlib_module_names, "sitecustomize", "usercustomize"}
-    for folder in site.getsitepackages():
-        with contextlib.suppress(OSError):
-            found |= {one.partition(".")[0] for one in os.listdir(folder)}  # noqa: PTH208 - names alone
-    return frozenset(found)
 
 
 def _place(one: Kept) -> str:
@@ -105,22 +115,44 @@ def _installed() -> Iterator[Kept]:
     for interpreter in {sys.executable, getattr(sys, "_base_executable", "")}:
         if interpreter:
             yield Kept(interpreter, "the interpreter of the gateway", whole=True)
-    folders = site.getsitepackages()
-    if site.ENABLE_USER_SITE:  # looked at where it is there, at the next start
-        folders.append(site.getusersitepackages())
-    yield from (Kept(one, _INSTALLED, whole=True) for one in folders)
+    yield from (Kept(one, _INSTALLED, whole=True) for one in _site_folders())
+
+
+def _site_folders() -> list[str]:
+    """The user's own is looked at where it is there, at the next start."""
+    own = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    return [*own, *site.getsitepackages()]
 
 
 def _searched() -> Iterator[Kept]:
     """Files, too: archives of modules. What is missing is looked for again at the next start."""
     said = _ENVIRON.get("PYTHONPATH")
     named = {Path(one).absolute() for one in said.split(os.pathsep)} if said else set[Path]()
-    for one in dict.fromkeys(_PATH):
+    for position, one in enumerate(_PATH):
         said = "PYTHONPATH" if Path(one).absolute() in named else "its sys.path"
-        yield Kept(one, f"where the gateway looks for modules ({said})", modules=True)
+        yield Kept(one, f"where the gateway looks for modules ({said})", modules=position)
     if sys.pycache_prefix:
         said = "where the gateway looks for compiled modules (PYTHONPYCACHEPREFIX)"
         yield Kept(sys.pycache_prefix, said, whole=True)
+
+
+def _path_files() -> Iterator[Kept]:
+    """What files of paths name where packages are installed: `site` passes over what is missing, until it is there."""
+    for folder in _site_folders():
+        position = _PATH.index(folder) + 1 if folder in _PATH else 0
+        for file in (Path(folder, one) for one in listed(folder) if one.endswith(".pth")):
+            why = f"where the gateway looks for modules ({file})"
+            for line in _lines(file):
+                if line.strip() and not line.startswith(_NO_FOLDER):
+                    yield Kept(str(Path(folder, line.rstrip())), why, modules=position)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        lines = file.read_bytes().removeprefix(BOM_UTF8).splitlines()
+    except OSError:  # who cannot read it looks nowhere by it
+        return []
+    return [os.fsdecode(one) for one in lines if b"\0" not in one]
 
 
 def _plug_ins() -> Iterator[Kept]:
@@ -161,7 +193,8 @@ def _backends(file: Path) -> Iterator[Kept]:
     with contextlib.suppress(OSError, Error, UnicodeDecodeError):
         parser.read(file, encoding="utf-8")
         said = "where keyring has the gateway look for modules (keyringrc.cfg)"
-        yield Kept(parser.get("backend", "keyring-path").strip(), said, modules=True)
+        # It puts the folder before all others.
+        yield Kept(parser.get("backend", "keyring-path").strip(), said, modules=0)
 
 
 def _named() -> Iterator[Kept]:
@@ -170,16 +203,24 @@ def _named() -> Iterator[Kept]:
         value, said = _ENVIRON.get(name, ""), f"what {name} names to the gateway"
         if not value:
             continue
-        parts = [value] if name in _FILES else value.split(":")
-        if name in _LIBRARIES:  # a library without a folder is looked for where all are
-            parts = [one for one in value.replace(":", " ").split(" ") if "/" in one]
-        # For the loader an empty part is the folder where the gateway starts.
-        yield from (Kept(one, said) for one in parts)
+        for one in _parts(name, value):
+            empty = ": the folder that it started in, by an empty part (remove the colon that stands alone)"
+            yield Kept(one, f"{said}{'' if one else empty}")
     trusted = ssl.get_default_verify_paths()
     for path in (trusted.openssl_cafile, trusted.openssl_capath):
         yield Kept(path, "the certificates that the gateway trusts")
     configured = os.path.join(os.path.dirname(trusted.openssl_cafile), "openssl.cnf")  # noqa: PTH118, PTH120 - texts are compared
     yield Kept(configured, "the configuration of the gateway's OpenSSL")
+
+
+def _parts(name: str, value: str) -> list[str]:
+    if name in _FILES:
+        return [value]
+    if name in _LIBRARIES:  # a library without a folder is looked for where all are
+        return [one for one in value.replace(":", " ").split(" ") if "/" in one]
+    if name == "LD_LIBRARY_PATH":  # the loader takes both
+        value = value.replace(";", ":")
+    return value.split(":")
 
 
 def _linked() -> Iterator[Kept]:

@@ -19,7 +19,8 @@ from gatewright.config.model import Server
 from gatewright.config.source import named_files, value_files
 from gatewright.config.substitute import Undefined
 from gatewright.sdk.discovery import is_folder
-from gatewright.servers.gateway_code import own_code, own_secrets, shadowing
+from gatewright.servers.gateway_code import LAST, own_code, own_secrets, shadowing
+from gatewright.servers.module_names import listed, module_name
 from gatewright.transport.isolation.rules import Kept, real_path
 
 __all__ = [
@@ -45,7 +46,7 @@ def guarded_of(settings: Settings) -> Guarded:
     """All of it. It asks the file system, so once for a configuration will do."""
     # What holds other things is kept first.
     kept, changed = (*own_code(), *kept_of(settings)), changed_by_servers(settings)
-    kept += tuple(sorted({*shadowing(kept, changed)}, key=_order))
+    kept += tuple(sorted({*shadowing(kept, changed, _imported(settings))}, key=_order))
     return Guarded(hidden_of(settings), hidden_folders_of(settings), kept, changed)
 
 
@@ -114,19 +115,36 @@ def _modules(server: Server) -> Iterator[Kept]:
     """What a server imports that runs inside the gateway: its modules, and the folder that it puts on the path of modules. Compiled
     modules and what its modules import lie there as well."""
     why = f"what the server {server.id}, which runs inside the gateway, is imported from"
-    folder = Path(server.cwd or ".").absolute()
-    if is_folder(server.python):
-        own = folder / os.path.expanduser(server.python)  # noqa: PTH111 - that of Path raises for an unknown user
-        if own.suffix == ".py":
-            yield Kept(str(own), why)
-            yield from (Kept(str(one), why, modules=True) for one in (own.parent, real_path(own).parent))  # fmt: skip
-            return
-    else:
-        own = folder / server.python.partition(".")[0]
-        yield Kept(str(folder), why, modules=True)
+    own = _own(server)
+    if own.suffix == ".py":
+        yield Kept(str(own), why)
+        yield from (Kept(str(one), why, modules=LAST) for one in (own.parent, real_path(own).parent))  # fmt: skip
+        return
+    if not is_folder(server.python):
+        yield Kept(str(own.parent), why, modules=LAST)
         yield Kept(str(own.with_name(f"{own.name}.py")), why)
     # Subfolders are searched for modules, so what is to be written to in one of them is code, too; elsewhere it is data.
     yield Kept(str(own), why, whole=True)
+
+
+def _own(server: Server) -> Path:
+    """Its file or folder; of the name of a module the folder that it would be."""
+    folder = Path(server.cwd or ".").absolute()
+    if is_folder(server.python):
+        return folder / os.path.expanduser(server.python)  # noqa: PTH111 - that of Path raises for an unknown user
+    return folder / server.python.partition(".")[0]
+
+
+def _imported(settings: Settings) -> frozenset[str]:
+    """Modules of such servers by the names that they are looked for: a folder of the name comes before the file, wherever it is earlier."""
+    found = set[str]()
+    for server in (one for one in settings.servers if one.transport == "python"):
+        own = _own(server)
+        if is_folder(server.python) and own.suffix != ".py":
+            found |= {*map(module_name, listed(str(own)))}
+        else:
+            found |= {module_name(own.name), module_name(real_path(own).name)}
+    return frozenset(found)
 
 
 def _order(one: Kept) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.transport.isolation.coverings import Shown
-from gatewright.transport.isolation.interpreters import not_shown
+from gatewright.transport.isolation.interpreters import Lacking, by_env, not_shown
 from gatewright.transport.isolation.rules import CannotIsolate
 
 
@@ -19,6 +19,11 @@ def program(path: Path, text: str = "ELF") -> str:
 
 
 def lacking(one: str, *places: Path, path: str = "/usr/bin") -> str | None:
+    found = lacks(one, *places, path=path)
+    return found.path if found is not None else None
+
+
+def lacks(one: str, *places: Path, path: str) -> Lacking | None:
     return not_shown(one, path, [Shown(str(place), place.resolve(), False) for place in places])
 
 
@@ -67,7 +72,32 @@ def test_what_env_finds_is_looked_for_where_the_sandbox_finds_it(tmp_path: Path)
     inner = tmp_path / "inner"
     program(inner / "node")
     assert lacking(script, mine, inner, path=f"{other}:{inner}:relative") is None
-    assert lacking(program(mine / "none", "#!/usr/bin/env no-such-program\n"), mine) is None
+    assert lacks(script, mine, path=f"{other}") == Lacking(node, "node")
+    assert lacks(program(other / "plain", f"#!{tmp_path}/gone\n"), other, path="/usr/bin") == Lacking(f"{tmp_path}/gone")  # fmt: skip
+    unseen = program(mine / "unseen", f"#!{tmp_path}/env node\n")
+    assert lacks(unseen, mine, path=f"{other}") == Lacking(f"{tmp_path}/env")
+
+
+def test_what_env_finds_nowhere_is_named_with_what_to_do(tmp_path: Path) -> None:
+    """The server would have ended with a line of env, which looks where no folder of the gateway's PATH is."""
+    for line in ("env no-such", "env -S no-such --flag"):
+        script = program(tmp_path / "none", f"#!/usr/bin/{line}\n")
+        with pytest.raises(CannotIsolate) as raised:
+            lacking(script, tmp_path, path="/usr/bin:/bin")
+        assert str(raised.value) == f"{script} needs no-such, which `env` does not find on the PATH that the server has there (/usr/bin:/bin); {by_env('no-such')}"  # fmt: skip
+        assert lacking(script, tmp_path, path="/usr/bin:own") is None
+    for line in ("env -S PATH=/own no-such", "env -S -u NAME no-such", "env ./no-such"):
+        assert lacking(program(tmp_path / "else", f"#!/usr/bin/{line}\n"), tmp_path) is None
+    assert by_env("") == ""
+
+
+def test_a_shim_that_env_finds_is_refused_with_another_advice(tmp_path: Path) -> None:
+    """The full path as `command` says nothing of what `env` finds."""
+    shims, mine = tmp_path / ".pyenv" / "shims", tmp_path / "srv"
+    program(shims / "python3", PYENV)
+    script = program(mine / "server", "#!/usr/bin/env python3\n")
+    with pytest.raises(CannotIsolate, match=r"shims/python3 is a shim.*; set PATH in `env` so that python3 is .* the interpreter as `command` and the script"):  # fmt: skip
+        lacking(script, mine, shims, path=f"{shims}:/usr/bin")
 
 
 PYENV = '#!/usr/bin/env bash\nset -e\nexport PYENV_ROOT="/home/ann/.pyenv"\nexec "/home/ann/.pyenv/libexec/pyenv" exec "$program" "$@"\n'

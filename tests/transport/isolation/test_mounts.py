@@ -296,6 +296,18 @@ def test_an_interpreter_that_is_not_shown_is_named(tmp_path: Path) -> None:
         options(tmp_path, program=script)
 
 
+def test_an_interpreter_that_env_finds_and_the_sandbox_does_not_show_is_refused_with_what_to_do(
+    tmp_path: Path,
+) -> None:
+    """The full path as `command` is there already; in a folder that the child writes to nothing is followed."""
+    work, node = tmp_path / "work", program(tmp_path / "own" / "bin" / "own-node", "ELF")
+    script = program(work / "server", "#!/usr/bin/env own-node\n")
+    isolation = Isolation(server="a", level="confined", state=str(tmp_path / "state"), write=(str(work),))  # fmt: skip
+    said = rf"{script} needs {node}, which it is not shown; name .* in `read` .*, or set PATH in `env` so that own-node is "
+    with pytest.raises(CannotIsolate, match=said):
+        mounts(isolation, script, (), f"{Path(node).parent}:/usr/bin", str(tmp_path / "here"), searched=True)  # fmt: skip
+
+
 def test_what_can_only_be_read_in_a_place_to_write_to_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

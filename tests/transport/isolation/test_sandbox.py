@@ -263,3 +263,31 @@ def test_a_user_id_is_in_use_until_what_is_left_of_the_sandbox_is_removed(
     assert len([*ids.iterdir()]) == 1
     assert one.remove()
     assert [*ids.iterdir()] == []
+
+
+def test_what_a_strict_child_s_env_finds_is_looked_for_on_its_own_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose PATH has shims of pyenv first starts servers that the system's Python runs in the sandbox."""
+    shims, script = tmp_path / ".pyenv" / "shims", tmp_path / "srv" / "server"
+    for file, text in (
+        (shims / "sh", '#!/bin/sh\nexec "/home/ann/.pyenv/libexec/pyenv" exec "$@"\n'),
+        (script, "#!/usr/bin/env sh\n"),
+    ):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shims}:/usr/bin:/bin")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    rules = Isolation(server="a", level="strict", state=str(tmp_path / "state"))
+    one = prepare(rules, str(script), (), {}, "/")
+    text = os.pread(one.descriptors[-1], 1 << 20, 0).decode()
+    one.started()
+    assert str(shims) not in text
+    assert f"{script.parent}:/usr/local/sbin" in text
+    said = "sh is a shim.*set PATH in `env`"
+    confined = Isolation(server="a", level="confined", state=str(tmp_path / "state"))
+    with pytest.raises(CannotIsolate, match=said):
+        prepare(confined, str(script), (), {}, "/")
+    with pytest.raises(CannotIsolate, match=said):
+        prepare(rules, str(script), (), {"PATH": f"{shims}:/usr/bin"}, "/")

@@ -11,11 +11,13 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from gatewright.transport.isolation.coverings import Shown
 from gatewright.transport.isolation.programs import SYSTEM, beginning, first_words, named_by_env
 from gatewright.transport.isolation.rules import CannotIsolate, real_path
 
-__all__ = ["not_shown"]
+__all__ = ["Lacking", "by_env", "not_shown"]
 
 _DEEPEST = 16
 _MOST_LINKS = 40
@@ -25,37 +27,69 @@ _LINKS = ("asdf", "mise", "volta-shim")
 """Managers of versions, whose shims are scripts, or links to one program: each runs what files choose that are not shown."""
 
 
-def not_shown(program: str, path: str, shown: Sequence[Shown]) -> str | None:
-    """The path on the way to the last interpreter that is not there in the sandbox; None where all is. Raises `CannotIsolate` for a shim."""
-    seen = _Seen(shown)
+class Lacking(msgspec.Struct, frozen=True):
+    """What a program needs and the sandbox does not have."""
+
+    path: str
+    by_env: str = ""
+    """What `env` was told to look for, where it is that which leads there."""
+
+
+def not_shown(program: str, path: str, shown: Sequence[Shown]) -> Lacking | None:
+    """What is not there in the sandbox on the way to the last interpreter; None where all is. `path` is the PATH that the child has.
+    Raises `CannotIsolate` for a shim, and where `env` finds nothing."""
+    seen, named = _Seen(shown), ""
     for _ in range(_DEEPEST):
         file = seen.resolved(program)
         if isinstance(file, str):
-            return file
-        _check_shim(program, file, seen)
+            return Lacking(file, named)
+        _check_shim(program, file, seen, by_env(named))
         words = first_words(str(file))
         # One that is relative is looked for from wherever the program runs.
         if not words or not words[0].startswith("/"):
             return None
-        program = words[0]
-        if named := named_by_env(words):
+        script, program, named = program, words[0], named_by_env(words)
+        if named:
             entry = seen.resolved(program)
             if isinstance(entry, str):
-                return entry
-            outside = shutil.which(named, path=path)
-            inside = [f"{one}/{named}" for one in path.split(":") if one.startswith("/")]
-            program = next((one for one in inside if seen.is_program(one)), outside or program)
+                return Lacking(entry)
+            found = _found_by_env(named, path, seen)
+            if found is None:
+                _check_certain(script, words, path)
+                return None
+            program = found
     return None
 
 
-def _check_shim(name: str, file: Path, seen: _Seen) -> None:
+def by_env(named: str) -> str:
+    """How somebody has another interpreter run a script than the one that `env` finds; empty where it is not `env` that finds it."""
+    return named and f"set PATH in `env` so that {named} is found elsewhere, or write the interpreter as `command` and the script as the first of `args`"  # fmt: skip
+
+
+def _found_by_env(named: str, path: str, seen: _Seen) -> str | None:
+    """What the sandbox has comes first, however many folders of the PATH are not shown."""
+    inside = [f"{one}/{named}" for one in path.split(":") if one.startswith("/")]
+    found = next((one for one in inside if seen.is_program(one)), None)
+    return found or shutil.which(named, path=path)
+
+
+def _check_certain(script: str, words: Sequence[str], path: str) -> None:
+    """Options of `env` may have it look elsewhere, or for something else, and where a relative folder of the PATH is, the script may say."""
+    named, first = named_by_env(words), words[2:] if words[1] == "-S" else words[1:]
+    is_plain = first[:1] == [named] and "/" not in named
+    if is_plain and all(one.startswith("/") for one in path.split(":")):
+        raise CannotIsolate(f"{script} needs {named}, which `env` does not find on the PATH that the server has there ({path}); {by_env(named)}")  # fmt: skip
+
+
+def _check_shim(name: str, file: Path, seen: _Seen, advice: str) -> None:
     folder = Path(name).parent
     if folder.name not in ("shims", "bin") or seen.source(folder.parent) is not None:
         return
     is_script = folder.name == "shims" and any(one in beginning(str(file)) for one in _SCRIPTS)
     if is_script or (file.name in _LINKS and file.name != Path(name).name):
+        advice = advice or "write the full path of that program as `command`"
         raise CannotIsolate(
-            f"{name} is a shim, which starts a program that is not shown; write the full path of that program as `command` "
+            f"{name} is a shim, which starts a program that is not shown; {advice} "
             "(`pyenv which`, `asdf which`, `mise which` and `volta which` say it)"
         )
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gatewright.transport.isolation.coverings import Coverings, Shown
-from gatewright.transport.isolation.interpreters import not_shown
+from gatewright.transport.isolation.interpreters import by_env, not_shown
 from gatewright.transport.isolation.lookups import symlink_below, symlinks_to
 from gatewright.transport.isolation.programs import (
     NEVER,
@@ -56,8 +56,8 @@ def mounts(
     *,
     searched: bool = False,
 ) -> list[str]:
-    """The options, in the order in which bubblewrap carries them out; `--remount-ro /` is to be the last of all. `searched` says that
-    the program was found on `path` and not named.
+    """The options, in the order in which bubblewrap carries them out; `--remount-ro /` is to be the last of all. `path` is the PATH that
+    the child has, `searched` says that the program was found and not named.
 
     Raises `CannotIsolate`.
     """
@@ -149,9 +149,10 @@ def _check_program(
     rules: Isolation, program: str, path: str, shown: Sequence[Shown], others: _Others
 ) -> None:
     """It can be started with what is shown."""
-    lacks = not_shown(program, path, shown)
-    if lacks is None:
+    lacking = not_shown(program, path, shown)
+    if lacking is None:
         return
+    lacks = lacking.path
     if (link := others.symlink_to(Path(lacks))) is not None:
         whose = next(one for one in others.folders if link.is_relative_to(one))
         raise CannotIsolate(
@@ -163,8 +164,9 @@ def _check_program(
     folder = environment_of(Path(lacks).parent) or folder_of(lacks)
     # Somewhere on the way a child that writes may have said itself where that leads, to have its operator show it.
     doubt = " if it is you who wrote that (the server may have)" if rules.write else ""
+    named = "write the full path of the program as `command`"
     raise CannotIsolate(
-        f"{program} needs {lacks}, which it is not shown; name {folder} in `read`{doubt}, or write the full path of the program as `command`"
+        f"{program} needs {lacks}, which it is not shown; name {folder} in `read`{doubt}, or {by_env(lacking.by_env) or named}"
     )
 
 

@@ -29,8 +29,8 @@ class Kept(msgspec.Struct, frozen=True):
     """What it is; said after "is"."""
     whole: bool = False
     """Whether no folder in it is the child's to change either, though `write` names it: all of it is code. Elsewhere it may be data."""
-    modules: bool = False
-    """Whether the gateway looks for modules in it by their names."""
+    modules: int | None = None
+    """Where the gateway looks for modules in it by their names: how many entries of its path of modules come before it."""
 
 
 class Isolation(msgspec.Struct, frozen=True, kw_only=True):

@@ -151,7 +151,7 @@ def prepare(
     later = {name: value for name, value in variables.items() if name.startswith(_LOADER)}
     options = [
         *_namespaces(rules, root=root),
-        *mounts(rules, program, args, inherited["PATH"], here, searched="/" not in command),
+        *mounts(rules, program, args, variables["PATH"], here, searched="/" not in command),
     ]
     for name, value in variables.items():
         if name not in later:
