@@ -132,3 +132,18 @@ def test_an_approval_of_one_whose_key_of_another_time_was_revoked_holds(
     keys.create("olga", kind="operator", by="t")
     keys.revoke(keys.held("olga")[-1].id, by="t")
     assert queue.redeem(ASKED) is not None
+
+
+def test_an_approval_that_was_used_is_undone_by_each_key_that_it_needed(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    """What rests on it further on, as an agreement to a tool, asks by its id."""
+    made = ask(queue, quorum=2)
+    for by in ("olga", "otto"):
+        queue.approve(made.id, by=by)
+    clock.now += 1
+    assert queue.redeem(ASKED) is not None
+    assert not queue.undone(made.id)
+    revoke(keys, "olga")
+    assert queue.undone(made.id), "who did not vote last"
+    assert queue.undone("ap_none"), "of what is forgotten nobody can tell"

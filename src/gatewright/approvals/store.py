@@ -39,7 +39,6 @@ from gatewright.approvals.shown_arguments import canonical, shown
 from gatewright.approvals.vote_rules import agreed_on, by_key, is_own, needs_keys
 from gatewright.approvals.votes import cast_vote, drop_stale, undone_by, who_voted
 from gatewright.command_text import to_type
-from gatewright.identity.operator_words import revoked_since
 from gatewright.storage.changes import AT_ONCE, Changes
 from gatewright.storage.state import StateDatabase
 
@@ -198,10 +197,11 @@ class Approvals:
         with self._rows.reading():
             return who_voted(self._rows, id, self._clock())
 
-    def revoked(self, operator: str, ago_s: float) -> bool:
-        """Whether a key that this operator had so long ago has been revoked since."""
+    def undone(self, id: str) -> bool:
+        """Whether an approval, used or not, rests on a key that was revoked since. One that is forgotten does: nobody can tell."""
         with self._rows.reading():
-            return revoked_since(self._rows, operator, self._clock() - ago_s)
+            one = self._get(id)
+            return one is None or bool(undone_by(self._rows, one))
 
     def approve(
         self,
