@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from tests.console.inbox_parts import ASKED, World
 from tests.gate_parts import AGENT, a_tool, a_tool_call
+from tests.storage.parts import revoked_in
 
 WIPE = a_tool("wipe", risk_level="dangerous")
 
@@ -48,9 +49,10 @@ def test_earlier_decisions_and_votes_are_told(world: World) -> None:
     other = world.ask(asked=replace(ASKED, arguments_digest="b" * 64), quorum=3)
     for name in ("ana", "mallory"):
         world.store.approve(other.id, by=name)
+    revoked_in(world.state, "mallory", world.now)
     found = world.details.of(world.store.get(other.id) or other)
     assert (found.before.denied, found.before.same_denied, found.votes) == (1, 0, ["ana"])
-    assert found.dropped == ["mallory"], "who is no operator"
+    assert found.dropped == ["mallory"], "who is no operator any more"
 
 
 def test_only_whole_arguments_without_secrets_are_edited(world: World) -> None:
