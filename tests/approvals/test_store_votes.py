@@ -193,3 +193,21 @@ def test_an_approval_that_was_used_is_undone_by_each_key_that_it_needed(
     revoke(keys, "olga")
     assert queue.undone(made.id), "who did not vote last"
     assert queue.undone("ap_none"), "of what is forgotten nobody can tell"
+
+
+def test_votes_to_what_is_approved_are_told_as_the_approval_takes_them(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    """A key that expires takes no vote out of an approval; one that is revoked does, and takes none out of what is over."""
+    keys.create("otti", kind="operator", by="t", expires=clock.now + 60)
+    made = ask(queue, quorum=2)
+    for by in ("olga", "otti"):
+        clock.now += 1
+        queue.approve(made.id, by=by, scope="arguments", lasts_s=HOUR)
+    clock.now += 120
+    assert queue.votes(made.id) == (["olga", "otti"], [])
+    assert queue.redeem(ASKED) is not None
+    revoke(keys, "olga")
+    assert queue.votes(made.id) == (["otti"], ["olga"])
+    assert queue.redeem(ASKED) is None
+    assert queue.votes(made.id) == (["olga", "otti"], []), "it is over"

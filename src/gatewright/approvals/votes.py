@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gatewright.approvals.request import Approval, CannotDecideError, Scope
+from gatewright.approvals.request import Approval, CannotDecideError, Scope, State
 from gatewright.approvals.vote_rules import by_key
 from gatewright.command_text import to_type
 from gatewright.identity.key_names import read_alike
@@ -27,13 +27,27 @@ class _Vote(NamedTuple):
 
 
 def who_voted(rows: Section, id: str, now: float) -> tuple[list[str], list[str]]:
-    """The operators whose yes to a request counts now, and those whose does not any more, first come first."""
+    """The operators whose yes to a request counts now, and those whose does not any more, first come first. Of what was used or came to
+    nothing, all counted."""
+    found = rows.execute("SELECT state FROM approvals WHERE id = ?", (id,)).fetchone()
+    state: State | None = found and found[0]
     counted: list[str] = []
     stale: list[str] = []
     for vote in _votes(rows, id):
-        counts = not by_key(vote.operator) or is_operator_since(rows, vote.operator, vote.time, now)
-        (counted if counts else stale).append(vote.operator)
+        (counted if _counts(rows, vote, state, now) else stale).append(vote.operator)
     return counted, stale
+
+
+def _counts(rows: Section, vote: _Vote, state: State | None, now: float) -> bool:
+    """Whether a yes counts, to a request that is in this state. What is approved stays so where a key just expires."""
+    if state == "pending" and by_key(vote.operator):
+        return is_operator_since(rows, vote.operator, vote.time, now)
+    return state != "approved" or _holds(rows, vote)
+
+
+def _holds(rows: Section, vote: _Vote) -> bool:
+    """Whether a yes holds that was counted: no key was revoked that gave it."""
+    return not by_key(vote.operator) or not revoked_since(rows, vote.operator, vote.time)
 
 
 def check_key(rows: Section, by: str, since: float, now: float) -> None:
@@ -76,10 +90,10 @@ def undone_by(rows: Section, one: Approval) -> str:
     """The operator without whose revoked key this approval would not have come about; empty while it holds."""
     gone, left = "", 0
     for vote in _votes(rows, one.id):
-        if by_key(vote.operator) and revoked_since(rows, vote.operator, vote.time):
-            gone = vote.operator
-        else:
+        if _holds(rows, vote):
             left += 1
+        else:
+            gone = vote.operator
     return gone if left < one.quorum else ""
 
 
