@@ -1,4 +1,4 @@
-"""Votes of operators on approvals, in the state database: who may cast one, which still count, and approvals that rest on a revoked key.
+"""Votes of operators on approvals, in the state database: keys to vote with, which votes still count, approvals that rest on a revoked key.
 
 A vote that waits for others counts as long as its operator is one (`identity.operator_words`). An approval that was given and not used up
 holds until a key of somebody whose vote it needed is revoked: that may have been a stolen key's yes. Who votes without a key (`by_key`)
