@@ -20,7 +20,7 @@ from gatewright.audit.records import Actor, Subject
 from gatewright.call import Unrecorded
 from gatewright.config import Settings, load
 from gatewright.servers.permission_admission import TooManyPermissions
-from tests.storage.parts import look, state_in
+from tests.storage.parts import look, operated_state_in, state_in
 
 POLICIES = ("interactive", "auto_approve", "deny_all", "config_only")
 
@@ -41,7 +41,7 @@ class World:
         self.record: list[tuple[str, str, str]] = []
         self.full = False
         self.store = Permissions(state_in(folder), clock=self.clock)
-        self.queue = Approvals(state_in(folder), clock=self.clock, random=os.urandom)
+        self.queue = Approvals(operated_state_in(folder), clock=self.clock, random=os.urandom)
         self.desk = ApprovalQueue(self.queue, self.write)
         self.permitting = ServerPermissions(self.store, self.desk, self.write)
         self.desk.ruled.listen(self.permitting.ruled)

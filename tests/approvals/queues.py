@@ -10,7 +10,8 @@ from typing import Any
 
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
-from gatewright.approvals import Confirm, Operators, Queue, Rule
+from gatewright.approvals import Confirm, OpenWorld, Operators, Queue, Rule
+from gatewright.approvals.agreements import Agreements
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.call import Call, Event, Question, Refusal, Tool, verdict_of
@@ -104,12 +105,16 @@ class World:
         self.looks = Polls(lambda: self.now)
         self.access = Access(Grants(tuple(self.grants)), lambda: 0.0)
         queue = Queue(self.desk, lambda _: policy, hold_s, self.desk.page)
+        self.key_changes = 0
+        """Raised by a test that changes keys: the gateway has seen it."""
+        agreements = Agreements(lambda: self.now, self.desk.store.undone, lambda: self.key_changes)
         self.confirm = Confirm(
             self.access,
             lambda: self.now,
             operators=Operators(queue, self.looks, self.redeemed.append, began=self._began),
             rule=lambda _: rule,
             again=(Strict(),),
+            open_world=OpenWorld(agreements, 600.0),
         )
 
     def _began(self, approval: str, call: Call) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from pathlib import Path
+
 import pytest
 
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
-from gatewright.approvals import Confirm, OpenWorld
+from gatewright.approvals import Confirm, OpenWorld, Rule
 from gatewright.approvals.agreements import Agreements
 from gatewright.call import Call, Refusal, Tool, verdict_of
+from gatewright.identity.keys import KeyStore
+from tests.approvals.queues import NEVER, World, refused
 from tests.gate_parts import AGENT, Asked, Mute, a_tool, a_tool_call
+from tests.storage.parts import state_in
 
 YES = {"action": "accept", "content": {"confirm": True}}
 NO = {"action": "decline"}
@@ -103,3 +110,29 @@ async def test_a_yes_is_none_to_what_a_reload_put_behind_the_id_of_the_server() 
         back = Asked(YES)
         assert isinstance(await house.run(REACHES, back), Call)
         assert len(back.questions) == asked
+
+
+@pytest.mark.parametrize("thief", ["olga", "otto"])
+async def test_what_several_operators_agreed_to_ends_with_the_key_of_any_of_them(
+    tmp_path: Path, thief: str
+) -> None:
+    """Whoever voted last, or earlier: without either of them it would not have come about."""
+    world = World(tmp_path, Rule("operator", quorum=2), NEVER)
+    keys = KeyStore(state_in(tmp_path), clock=lambda: 200.0, random=os.urandom)
+    calling = asyncio.create_task(world.run(REACHES))
+    waiting = await world.desk.first()
+    for by in ("olga", "otto"):
+        world.desk.store.approve(waiting.id, by=by)
+    assert isinstance(await calling, Call)
+    keys.create("otti", kind="operator", by="t")
+    world.key_changes += 1
+    assert isinstance(await world.run(REACHES), Call), "a key of somebody else"
+    keys.revoke(keys.held(thief)[0].id, by="t")
+    world.key_changes += 1
+    world.desk.news.clear()
+    again = asyncio.create_task(world.run(REACHES))
+    asked = await world.desk.first()
+    assert asked.id != waiting.id
+    world.desk.store.deny(asked.id, by="otti")
+    refused(await again, "permission_denied")
+    keys.close()

@@ -14,7 +14,7 @@ from gatewright.approvals import lists
 from gatewright.approvals.lists import ApprovalLists, Before, Order, Wanted, place_of
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
-from tests.storage.parts import operators_in, state_in
+from tests.storage.parts import operated_state_in, revoked_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
 EVERY = Wanted()
@@ -26,8 +26,7 @@ class World:
     now = 100.0
 
     def __init__(self, folder: Path) -> None:
-        state = state_in(folder)
-        operators_in(state, "olga")
+        state = self.state = operated_state_in(folder, "olga", "ana")
         self.store = Approvals(state, clock=lambda: self.now, random=os.urandom)
         self.lists = ApprovalLists(state, lambda: self.now)
 
@@ -144,5 +143,7 @@ def test_who_has_said_yes_so_far_is_told(world: World) -> None:
     for by in ("olga", "ana"):
         world.now += 1
         world.store.approve(made.id, by=by)
-    assert world.lists.votes(made.id) == (["olga"], ["ana"]), "who never was one is none"
+    world.now += 1
+    revoked_in(world.state, "ana", world.now)
+    assert world.lists.votes(made.id) == (["olga"], ["ana"]), "who is no operator any more"
     assert world.lists.votes("ap_none") == ([], [])

@@ -21,7 +21,7 @@ from gatewright.call import Caller, Unrecorded
 from gatewright.storage.changes import drop
 from gatewright.storage.errors import StoreError
 from tests.gate_parts import a_call
-from tests.storage.parts import look, state_in
+from tests.storage.parts import look, operated_state_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
 MORE: dict[str, Any] = {"arguments": "{}", "risk": "dangerous", "reason": "", "quorum": 1}
@@ -54,7 +54,7 @@ def trail() -> Trail:
 
 
 def store(folder: Path, now: float = 100.0) -> Approvals:
-    return Approvals(state_in(folder), clock=lambda: now, random=os.urandom)
+    return Approvals(operated_state_in(folder), clock=lambda: now, random=os.urandom)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from gatewright.approvals.shown_arguments import SHOWN_CHARS
 from gatewright.approvals.store import WAITING_EACH, Approvals
 from gatewright.storage.errors import StoreError
 from tests.approvals.store_parts import ASKED, HOUR, Clock, ask
-from tests.storage.parts import NO_DATABASE, look, operators_in, state_in
+from tests.storage.parts import NO_DATABASE, look, operated_state_in, operators_in, state_in
 
 
 @pytest.fixture
@@ -168,7 +168,9 @@ def test_an_unknown_request_is_said_to_be_unknown(queue: Approvals) -> None:
 
 
 def test_two_processes_cannot_use_one_approval_up(tmp_path: Path, clock: Clock) -> None:
-    one, other = (Approvals(state_in(tmp_path), clock=clock, random=os.urandom) for _ in range(2))
+    one, other = (
+        Approvals(operated_state_in(tmp_path), clock=clock, random=os.urandom) for _ in range(2)
+    )
     other.approve(ask(one).id, by="olga")
     assert [one.redeem(ASKED) is not None, other.redeem(ASKED) is not None] == [True, False]
     one.close()

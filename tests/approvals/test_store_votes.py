@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.approvals.request import CannotDecideError
 from gatewright.approvals.store import Approvals
 from gatewright.identity.keys import KeyStore
 from tests.approvals.store_parts import ASKED, HOUR, Clock, ask
@@ -132,3 +133,81 @@ def test_an_approval_of_one_whose_key_of_another_time_was_revoked_holds(
     keys.create("olga", kind="operator", by="t")
     keys.revoke(keys.held("olga")[-1].id, by="t")
     assert queue.redeem(ASKED) is not None
+
+
+@pytest.mark.parametrize("quorum", [1, 2])
+@pytest.mark.parametrize("end", ["revoked", "expires", "agent now", "owner has another"])
+def test_a_yes_after_the_key_has_ended_counts_in_nothing(
+    queue: Approvals, keys: KeyStore, clock: Clock, quorum: int, end: str
+) -> None:
+    """As from a prompt that a stolen key opened: alone, or as the last vote."""
+    keys.create("otti", kind="operator", by="t", expires=clock.now + 60)
+    made, proven = ask(queue, quorum=quorum), clock.now
+    if quorum == 2:
+        queue.approve(made.id, by="olga")
+    clock.now += 120 if end == "expires" else 1
+    if end != "expires":
+        revoke(keys, "otti")
+    clock.now += 1
+    if end == "agent now":
+        keys.create("otti", by="t")
+    elif end == "owner has another":
+        keys.create("otti", kind="operator", by="t")
+    with pytest.raises(CannotDecideError, match="the key that otti showed has ended") as caught:
+        queue.approve(made.id, by="otti", proven=proven, scope="tool", lasts_s=HOUR, edited="")
+    assert caught.value.why == "keyless"
+    assert queue.votes(made.id) == (["olga"] if quorum == 2 else [], [])
+    assert queue.redeem(ASKED) is None
+    if end == "owner has another":
+        assert queue.approve(made.id, by="otti").state == "approved", "by the key of now"
+    else:
+        with pytest.raises(CannotDecideError):
+            queue.approve(made.id, by="otti")
+        assert queue.deny(made.id, by="otti").state == "denied", "a no lets nothing pass"
+
+
+@pytest.mark.parametrize("by", ["local", "local:root", "oidc:olga@b.example"])
+def test_who_decides_without_a_key_has_none_to_lose(queue: Approvals, by: str) -> None:
+    assert queue.approve(ask(queue).id, by=by).state == "approved"
+
+
+def test_a_prompt_goes_on_whose_key_is_replaced_with_an_overlap(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    made, proven = ask(queue), clock.now
+    keys.rotate(keys.held("olga")[0].id, overlap_s=HOUR, by="t")
+    clock.now += 60
+    assert queue.approve(made.id, by="olga", proven=proven).state == "approved"
+
+
+def test_an_approval_that_was_used_is_undone_by_each_key_that_it_needed(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    """What rests on it further on, as an agreement to a tool, asks by its id."""
+    made = ask(queue, quorum=2)
+    for by in ("olga", "otto"):
+        queue.approve(made.id, by=by)
+    clock.now += 1
+    assert queue.redeem(ASKED) is not None
+    assert not queue.undone(made.id)
+    revoke(keys, "olga")
+    assert queue.undone(made.id), "who did not vote last"
+    assert queue.undone("ap_none"), "of what is forgotten nobody can tell"
+
+
+def test_votes_to_what_is_approved_are_told_as_the_approval_takes_them(
+    queue: Approvals, keys: KeyStore, clock: Clock
+) -> None:
+    """A key that expires takes no vote out of an approval; one that is revoked does, and takes none out of what is over."""
+    keys.create("otti", kind="operator", by="t", expires=clock.now + 60)
+    made = ask(queue, quorum=2)
+    for by in ("olga", "otti"):
+        clock.now += 1
+        queue.approve(made.id, by=by, scope="arguments", lasts_s=HOUR)
+    clock.now += 120
+    assert queue.votes(made.id) == (["olga", "otti"], [])
+    assert queue.redeem(ASKED) is not None
+    revoke(keys, "olga")
+    assert queue.votes(made.id) == (["otti"], ["olga"])
+    assert queue.redeem(ASKED) is None
+    assert queue.votes(made.id) == (["olga", "otti"], []), "it is over"

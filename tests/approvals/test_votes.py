@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.approvals.request import Approval, Asked
+from gatewright.approvals.request import Approval, Asked, CannotDecideError
 from gatewright.approvals.store import Approvals
-from gatewright.approvals.votes import cast_vote, drop_stale, undone_by, who_voted
+from gatewright.approvals.votes import cast_vote, check_key, drop_stale, undone_by, who_voted
 from gatewright.identity.keys import KeyStore
 from tests.storage.parts import operators_in, state_in
 
@@ -79,3 +79,14 @@ def test_an_approval_is_undone_by_a_revoked_key_that_it_needed(world: World) -> 
 def test_two_forms_of_one_name_have_one_vote(world: World) -> None:
     assert world.vote("Jos\u00e9") == 1
     assert world.vote("Jose\u0301") is None
+
+
+def test_who_votes_has_the_key_that_they_showed_when_it_began(world: World) -> None:
+    began = world.now
+    world.now += 1
+    for by in ("olga", "local:root", "oidc:olga"):
+        check_key(world.rows, by, began, world.now)
+    world.revoke("olga")
+    with pytest.raises(CannotDecideError, match="olga showed has ended") as caught:
+        check_key(world.rows, "olga", began, world.now)
+    assert caught.value.why == "keyless"

@@ -20,7 +20,7 @@ from gatewright.approvals.store import Approvals
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 from tests.behaviour.wires import StdioWire
-from tests.storage.parts import state_in
+from tests.storage.parts import operated_state_in
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "audit"]}}
 HOLD_S = 20
@@ -53,7 +53,7 @@ def queue_of(gateway: Gateway, client: Host) -> Iterator[Approvals]:
     """The queue of the gateway that this host speaks to, as an operator's command opens it."""
     alone = isinstance(client.wire, StdioWire)
     folder: Path = client.wire.folder if alone else gateway.folder  # type: ignore[attr-defined]
-    made = Approvals(state_in(folder / "state"), clock=time.time, random=os.urandom)
+    made = Approvals(operated_state_in(folder / "state"), clock=time.time, random=os.urandom)
     try:
         yield made
     finally:

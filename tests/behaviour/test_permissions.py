@@ -21,7 +21,7 @@ from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 from tests.behaviour.wires import StdioWire
 from tests.servers.web import web
-from tests.storage.parts import state_in
+from tests.storage.parts import operated_state_in, state_in
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "discovery"]}}
 DEADLINE = 30
@@ -68,7 +68,9 @@ class House:
 
     def __init__(self, gateway: Gateway, folder: Path) -> None:
         self.gateway = gateway
-        self.queue = Approvals(state_in(folder / "state"), clock=time.time, random=os.urandom)
+        self.queue = Approvals(
+            operated_state_in(folder / "state"), clock=time.time, random=os.urandom
+        )
         self.said = Permissions(state_in(folder / "state"), clock=time.time)
 
     def waiting(self, ident: str) -> list[Approval]:

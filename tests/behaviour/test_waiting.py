@@ -18,7 +18,7 @@ from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_pinning import content as moody
 from tests.behaviour.test_pinning import moved, shows
-from tests.storage.parts import state_in
+from tests.storage.parts import operated_state_in, state_in
 
 HOLD_S = 20
 DOORS = ("http 2025-11-25", "http 2026-07-28", "websocket 2025-11-25")
@@ -38,7 +38,9 @@ async def approved_after(
     gateway: Gateway, client: Host, tool: str, then: Callable[[], Awaitable[object]]
 ) -> str:
     """What a caller hears whose call waited for an operator, who agrees when `then` has happened."""
-    queue = Approvals(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
+    queue = Approvals(
+        operated_state_in(gateway.folder / "state"), clock=time.time, random=os.urandom
+    )
     with closing(queue):
         calling = asyncio.ensure_future(said_of(client, tool))
         async with asyncio.timeout(HOLD_S):

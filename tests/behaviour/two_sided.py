@@ -51,6 +51,7 @@ from tests.behaviour.two_sided_musts import Musts
 from tests.behaviour.two_sided_rooms import Rooms
 from tests.behaviour.two_sided_servers import End, Pipe, Server, Web
 from tests.behaviour.two_sided_waits import PAGES
+from tests.storage.parts import operators_in
 
 __all__ = ["House", "Loop"]
 
@@ -92,6 +93,7 @@ class House(Musts):
         await self.gateway.__aenter__()
         features = self.gateway.features
         (self.desk,) = (one.queue for one in features if isinstance(one, ApprovalsFeature))
+        operators_in(self.desk._store._rows.state, "olga")
         self.gateway.reached.send(PAGES)
         # It takes time here as for everybody else in the model: none, so that nobody waits for their turn.
         self.desk._clock = self._loop.time

@@ -105,7 +105,7 @@ class Shell:
         then: Callable[[str], None] | None = None,
     ) -> Done:
         """Run one command with all three streams on one terminal; what it shows, without styles, is in `out`.
-        The answers are typed once it has shown `after`; and `then` is told what it has shown by then."""
+        Once it has shown `after`, `then` is told what it has shown by then, and after that the answers are typed."""
         self.accept()
         ours, theirs = os.openpty()
         process = fork_server.Popen(
@@ -121,12 +121,12 @@ class Shell:
         shown = b""
         try:
             while True:
-                if answers and after.encode() in shown:
-                    os.write(ours, answers.encode())
-                    answers = ""
                 if then is not None and after.encode() in shown:
                     then(_STYLE.sub("", shown.decode()))
                     then = None
+                if answers and after.encode() in shown:
+                    os.write(ours, answers.encode())
+                    answers = ""
                 if not (piece := os.read(ours, 65536)):
                     break
                 shown += piece

@@ -20,7 +20,7 @@ from gatewright.console.people import Person
 from gatewright.console.whole_texts import WholeTexts
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pins, Seen
-from tests.storage.parts import operators_in, state_in
+from tests.storage.parts import operated_state_in
 
 __all__ = ["ASKED", "OPERATOR", "World"]
 
@@ -35,8 +35,7 @@ class World:
     now = 100.0
 
     def __init__(self, folder: Path) -> None:
-        state = state_in(folder)
-        operators_in(state, "ana")
+        state = self.state = operated_state_in(folder, "ana", "olga", "mallory")
         self.store = Approvals(state, clock=lambda: self.now, random=os.urandom)
         self.queue = ApprovalQueue(self.store, lambda *_, **__: 1)
         self.pins = Pins(state, clock=lambda: self.now)

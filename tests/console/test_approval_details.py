@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from gatewright.identity.keys import KeyStore
 from tests.console.inbox_parts import ASKED, World
 from tests.gate_parts import AGENT, a_tool, a_tool_call
+from tests.storage.parts import revoked_in
 
 WIPE = a_tool("wipe", risk_level="dangerous")
 
@@ -48,9 +51,26 @@ def test_earlier_decisions_and_votes_are_told(world: World) -> None:
     other = world.ask(asked=replace(ASKED, arguments_digest="b" * 64), quorum=3)
     for name in ("ana", "mallory"):
         world.store.approve(other.id, by=name)
+    revoked_in(world.state, "mallory", world.now)
     found = world.details.of(world.store.get(other.id) or other)
     assert (found.before.denied, found.before.same_denied, found.votes) == (1, 0, ["ana"])
-    assert found.dropped == ["mallory"], "who is no operator"
+    assert found.dropped == ["mallory"], "who is no operator any more"
+
+
+def test_an_approval_has_the_votes_of_those_whose_keys_expired_afterwards(world: World) -> None:
+    keys = KeyStore(world.state, clock=lambda: world.now, random=os.urandom)
+    keys.create("otti", kind="operator", by="t", expires=world.now + 10)
+    one = world.ask(quorum=2)
+    for name in ("ana", "otti"):
+        world.now += 1
+        world.store.approve(one.id, by=name)
+    world.now += 20
+    approved = world.store.get(one.id)
+    assert approved is not None
+    assert approved.state == "approved"
+    found = world.details.of(approved)
+    assert (found.votes, found.dropped) == (["ana", "otti"], [])
+    keys.close()
 
 
 def test_only_whole_arguments_without_secrets_are_edited(world: World) -> None:

@@ -170,7 +170,7 @@ async def test_what_was_agreed_to_stays_agreed_to(stage: Stage, gate: str) -> No
     asked, one = stage.world.asked, stage.world.ask()
     call = stage.call("c1", gate)
     with asked.waiting(one.id, call, WIPE):
-        stage.world.store.approve(one.id, by="otto", scope="arguments", lasts_s=3600.0)
+        stage.world.store.approve(one.id, by="ana", scope="arguments", lasts_s=3600.0)
         await stage.stop("c1")
     assert stage.state(one.id) == "approved"
 

@@ -15,7 +15,16 @@ from gatewright.storage.opening import _brought_up, _make, is_current
 from gatewright.storage.sqlite import SQLITE
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["NO_DATABASE", "look", "nowhere", "only_read", "operators_in", "state_in"]
+__all__ = [
+    "NO_DATABASE",
+    "look",
+    "nowhere",
+    "only_read",
+    "operated_state_in",
+    "operators_in",
+    "revoked_in",
+    "state_in",
+]
 
 NO_DATABASE = b"this is no database, however long it may be" * 200
 Store = TypeVar("Store", Issued, Pins, Permissions, Approvals)
@@ -30,11 +39,27 @@ def state_in(folder: Path) -> StateDatabase:
 
 
 def operators_in(state: StateDatabase, *names: str) -> None:
-    """Make keys of operators, good since ever."""
+    """Make keys of operators, good since ever, where they have none."""
     keys = KeyStore(state, clock=lambda: 0.0, random=os.urandom)
     for name in names:
-        keys.create(name, kind="operator", by="t")
+        if not keys.held(name):
+            keys.create(name, kind="operator", by="t")
     keys.close()
+
+
+def revoked_in(state: StateDatabase, name: str, now: float) -> None:
+    """Revoke every key of this operator, in that Unix second."""
+    keys = KeyStore(state, clock=lambda: now, random=os.urandom)
+    for key in keys.held(name):
+        keys.revoke(key.id, by="t")
+    keys.close()
+
+
+def operated_state_in(folder: Path, *names: str) -> StateDatabase:
+    """As `state_in`, with keys of these operators, of `olga` where none is named: only who has one says yes."""
+    state = state_in(folder)
+    operators_in(state, *(names or ("olga",)))
+    return state
 
 
 def nowhere() -> StateDatabase:

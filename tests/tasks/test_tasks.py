@@ -37,7 +37,7 @@ from gatewright.servers.task_owners import EACH as TASKS_OF_SERVERS
 from gatewright.tasks.store import EACH, TaskBook
 from gatewright.tasks.tasks import Tasks
 from tests.gate_parts import AGENT, Mute, Withholding, a_call, a_tool
-from tests.storage.parts import state_in
+from tests.storage.parts import operated_state_in
 
 MODERN = Client("2026-07-28", {"extensions": {EXTENSION: {}}})
 RAN = Answer(b'{"content":[],"isError":false}')
@@ -49,7 +49,7 @@ class World:
     """A kernel that asks operators about every call, with the queue that they decide in."""
 
     def __init__(self, folder: Path) -> None:
-        self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
+        self.store = Approvals(operated_state_in(folder), clock=lambda: 100.0, random=os.urandom)
         self.askers = AskedCalls()
         self.desk = ApprovalQueue(self.store, lambda *_, **__: 1, alone=self.askers.alone)
         self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)

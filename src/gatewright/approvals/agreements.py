@@ -3,7 +3,8 @@
 Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller with the
 limits that it had and one tool as it was defined then, of the program or address that stood behind its server's id; a restart forgets it, and
 so does another definition or origin. Anonymous callers are many under one name: their yes is for their session, and where there is none for
-that one call. An operator's yes ends when a key is revoked that they had then, which is asked once after each change of the keys.
+that one call. What operators agreed to rests on the approval in the queue, with the votes of all of them: it ends when that is undone, which
+is asked once after each change of the keys.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ KEPT = 10_000
 
 
 class _Yes(NamedTuple):
-    """One agreement: to which definition, when, by whom, and as of which state of the keys that is known to hold."""
+    """One agreement: to which definition, when, by which approval, and as of which state of the keys that is known to hold."""
 
     definition: Mapping[str, Any]
     at: float
-    operator: str
+    approval: str
     keys: int
 
 
@@ -37,24 +38,24 @@ class Agreements:
     def __init__(
         self,
         clock: Callable[[], float],
-        revoked: Callable[[str, float], bool] = lambda *_: False,
+        undone: Callable[[str], bool] = lambda _: False,
         keys: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`clock` gives monotonic seconds; `revoked` says whether a key was revoked that an operator had so many seconds ago; `keys` gives
+        """`clock` gives monotonic seconds; `undone` says whether an approval, by its id, rests on a key that was revoked since; `keys` gives
         another number whenever keys may have changed."""
         self._clock = clock
-        self._revoked = revoked
+        self._undone = undone
         self._keys = keys
         self._kept: dict[_Key, _Yes] = {}
 
-    def add(self, call: Call, tool: Tool, operator: str = "", origin: str = "") -> None:
-        """Somebody agreed to a call of this tool, now: an operator, or the caller's own user (empty). `origin` says what stands behind its
-        server's id (`servers.origin`)."""
+    def add(self, call: Call, tool: Tool, approval: str = "", origin: str = "") -> None:
+        """Somebody agreed to a call of this tool, now: operators by an approval, or the caller's own user (empty). `origin` says what
+        stands behind its server's id (`servers.origin`)."""
         key = _key(call, tool, origin)
         if key is None:
             return
         self._kept.pop(key, None)  # to the end: the first key is the oldest
-        self._kept[key] = _Yes(tool.definition, self._clock(), operator, self._keys())
+        self._kept[key] = _Yes(tool.definition, self._clock(), approval, self._keys())
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
 
@@ -64,13 +65,13 @@ class Agreements:
         found = None if key is None else self._kept.get(key)
         if key is None or found is None:
             return False
-        ago_s, keys = self._clock() - found.at, self._keys()
-        if found.operator and keys != found.keys:
-            if self._revoked(found.operator, ago_s):
+        keys = self._keys()
+        if found.approval and keys != found.keys:
+            if self._undone(found.approval):
                 del self._kept[key]
                 return False
             self._kept[key] = found._replace(keys=keys)
-        return ago_s < lasts_s and found.definition == tool.definition
+        return self._clock() - found.at < lasts_s and found.definition == tool.definition
 
 
 def _key(call: Call, tool: Tool, origin: str) -> _Key | None:

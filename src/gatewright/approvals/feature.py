@@ -39,7 +39,7 @@ class ApprovalsFeature(Feature):
         self._polls = ground.of(Polls) or Polls(time.monotonic)
         self._redeemed = ground.redeemed
         self._agreements = Agreements(
-            time.monotonic, self.queue.revoked, lambda: ground.callers.loads
+            time.monotonic, self.queue.undone, lambda: ground.callers.loads
         )
         self._page = ApprovalPage(self.queue, ground.now.identify, os.urandom)
         self.offers = (self.queue, self._polls, self._asked)

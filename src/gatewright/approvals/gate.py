@@ -189,8 +189,8 @@ class Confirm:
             return found
         # An operator who changed the arguments did not agree to the tool as the caller uses it.
         if self._open_world is not None and texts.lasts(call, tool) and not found.edited:
-            known, by = self._open_world, found.by if found.approval else ""
-            known.agreements.add(call, tool, by, known.origin(tool.target.server))
+            known = self._open_world
+            known.agreements.add(call, tool, found.approval, known.origin(tool.target.server))
         call.facts["confirmed_by"] = found.by
         call.facts["waited_ms"] = round((self._clock() - began) * 1000, 3)
         if found.approval:

@@ -212,9 +212,9 @@ class ApprovalQueue:
         self._wake()
         return found
 
-    def revoked(self, operator: str, ago_s: float) -> bool:
-        """Whether a key that this operator had so long ago has been revoked since (`approvals.agreements`)."""
-        return self._store.revoked(operator, ago_s)
+    def undone(self, id: str) -> bool:
+        """Whether an approval, used or not, rests on a key that was revoked since (`approvals.agreements`)."""
+        return self._store.undone(id)
 
     def want(self, server: str, permission: str, *, risk: str, quorum: int) -> Approval | None:
         """Put a permission to the operators, where it does not wait already."""

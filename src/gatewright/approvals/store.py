@@ -36,10 +36,9 @@ from gatewright.approvals.request import (
     approval_of,
 )
 from gatewright.approvals.shown_arguments import canonical, shown
-from gatewright.approvals.vote_rules import agreed_on, by_key, is_own, needs_keys
-from gatewright.approvals.votes import cast_vote, drop_stale, undone_by, who_voted
+from gatewright.approvals.vote_rules import agreed_on, check_yes, is_own
+from gatewright.approvals.votes import cast_vote, check_key, drop_stale, undone_by, who_voted
 from gatewright.command_text import to_type
-from gatewright.identity.operator_words import revoked_since
 from gatewright.storage.changes import AT_ONCE, Changes
 from gatewright.storage.state import StateDatabase
 
@@ -198,10 +197,11 @@ class Approvals:
         with self._rows.reading():
             return who_voted(self._rows, id, self._clock())
 
-    def revoked(self, operator: str, ago_s: float) -> bool:
-        """Whether a key that this operator had so long ago has been revoked since."""
+    def undone(self, id: str) -> bool:
+        """Whether an approval, used or not, rests on a key that was revoked since. One that is forgotten does: nobody can tell."""
         with self._rows.reading():
-            return revoked_since(self._rows, operator, self._clock() - ago_s)
+            one = self._get(id)
+            return one is None or bool(undone_by(self._rows, one))
 
     def approve(
         self,
@@ -213,28 +213,20 @@ class Approvals:
         comment: str = "",
         edited: str = "",
         seen: str | None = None,
+        proven: float | None = None,
     ) -> Approval:
         """An operator says yes. With a quorum, the request is approved with the last yes that it needs, for what
         all of them said yes to: the narrowest scope, and the earliest end. `lasts_s` bounds the scopes beyond `once`. `edited` are arguments, as JSON, with which
         it is to run instead: who said yes before has to say so again. `seen` are the arguments that this operator was shown: a
-        yes is to them, and to no others that somebody wrote meanwhile. Raises `CannotDecideError`, `ValueError`."""
+        yes is to them, and to no others that somebody wrote meanwhile. `proven` is when they showed their key, where that was before now: it has to
+        be in force since. Raises `CannotDecideError`, `ValueError`."""
         if scope != "once" and not lasts_s:
             raise ValueError("an approval for more than one call needs a time after which it ends")
         now = self._clock()
         with self._rows.changing():
             one = self._decidable(id, by, now)
-            if seen is not None and seen != one.arguments:
-                raise CannotDecideError(
-                    "edited",
-                    f"the arguments of {id} were changed since you saw them: look at it again",
-                )
-            if one.quorum > 1 and not by_key(by):
-                raise CannotDecideError("keyless", needs_keys(one))
-            if scope == "tool" and (edited or one.edited):
-                raise ValueError(
-                    f"the arguments of {id} are edited, and edited arguments are for one question: approve it without "
-                    "--any-arguments"
-                )
+            check_key(self._rows, by, now if proven is None else proven, now)
+            check_yes(one, by, scope=scope, edited=edited, seen=seen)
             if edited:
                 self._edit(one, edited)
             self._drop_stale(id, now)

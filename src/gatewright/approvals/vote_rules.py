@@ -1,14 +1,14 @@
-"""Rules of votes on approvals: whose vote counts (API keys, not on own requests), and scope and end that several votes agree on."""
+"""Rules of votes on approvals: whose vote counts (API keys, not on own requests), to what, and scope and end that several votes agree on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gatewright.approvals.request import Approval, Scope
+from gatewright.approvals.request import Approval, CannotDecideError, Scope
 from gatewright.command_text import to_type
 from gatewright.schemas.lookalikes import caseless
 
-__all__ = ["agreed_on", "by_key", "is_own", "needs_keys"]
+__all__ = ["agreed_on", "by_key", "check_yes", "is_own"]
 
 _OTHERS = ("owner", "server")
 """Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
@@ -28,12 +28,25 @@ def by_key(operator: str) -> bool:
     return operator.partition(":")[0] not in ("local", "oidc")
 
 
-def needs_keys(one: Approval) -> str:
-    """What somebody hears whose yes does not count."""
-    return (
-        f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
-        f"`{to_type('key create NAME --operator')}` and passes it in GATEWRIGHT_KEY"
-    )
+def check_yes(one: Approval, by: str, *, scope: Scope, edited: str, seen: str | None) -> None:
+    """Whether an operator can say yes to this, as far as that follows from the request: having `seen` these arguments, with which it
+    is `edited` to run. Raises `CannotDecideError`, `ValueError`."""
+    if seen is not None and seen != one.arguments:
+        raise CannotDecideError(
+            "edited",
+            f"the arguments of {one.id} were changed since you saw them: look at it again",
+        )
+    if one.quorum > 1 and not by_key(by):
+        raise CannotDecideError(
+            "keyless",
+            f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
+            f"`{to_type('key create NAME --operator')}` and passes it in GATEWRIGHT_KEY",
+        )
+    if scope == "tool" and (edited or one.edited):
+        raise ValueError(
+            f"the arguments of {one.id} are edited, and edited arguments are for one question: approve it without "
+            "--any-arguments"
+        )
 
 
 def agreed_on(votes: Sequence[tuple[Scope | None, float]], once: float) -> tuple[Scope, float]:

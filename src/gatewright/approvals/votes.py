@@ -1,4 +1,4 @@
-"""Votes of operators on approvals, in the state database: which still count, dropping the others, and approvals that rest on a revoked key.
+"""Votes of operators on approvals, in the state database: keys to vote with, which votes still count, approvals that rest on a revoked key.
 
 A vote that waits for others counts as long as its operator is one (`identity.operator_words`). An approval that was given and not used up
 holds until a key of somebody whose vote it needed is revoked: that may have been a stolen key's yes. Who votes without a key (`by_key`)
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gatewright.approvals.request import Approval, Scope
+from gatewright.approvals.request import Approval, CannotDecideError, Scope, State
 from gatewright.approvals.vote_rules import by_key
+from gatewright.command_text import to_type
 from gatewright.identity.key_names import read_alike
 from gatewright.identity.operator_words import is_operator_since, revoked_since
 from gatewright.storage.state import Section
 
-__all__ = ["cast_vote", "drop_stale", "undone_by", "who_voted"]
+__all__ = ["cast_vote", "check_key", "drop_stale", "undone_by", "who_voted"]
 
 
 class _Vote(NamedTuple):
@@ -26,13 +27,38 @@ class _Vote(NamedTuple):
 
 
 def who_voted(rows: Section, id: str, now: float) -> tuple[list[str], list[str]]:
-    """The operators whose yes to a request counts now, and those whose does not any more, first come first."""
+    """The operators whose yes to a request counts now, and those whose does not any more, first come first. Of what was used or came to
+    nothing, all counted."""
+    found = rows.execute("SELECT state FROM approvals WHERE id = ?", (id,)).fetchone()
+    state: State | None = found and found[0]
     counted: list[str] = []
     stale: list[str] = []
     for vote in _votes(rows, id):
-        counts = not by_key(vote.operator) or is_operator_since(rows, vote.operator, vote.time, now)
-        (counted if counts else stale).append(vote.operator)
+        (counted if _counts(rows, vote, state, now) else stale).append(vote.operator)
     return counted, stale
+
+
+def _counts(rows: Section, vote: _Vote, state: State | None, now: float) -> bool:
+    """Whether a yes counts, to a request that is in this state. What is approved stays so where a key just expires."""
+    if state == "pending" and by_key(vote.operator):
+        return is_operator_since(rows, vote.operator, vote.time, now)
+    return state != "approved" or _holds(rows, vote)
+
+
+def _holds(rows: Section, vote: _Vote) -> bool:
+    """Whether a yes holds that was counted: no key was revoked that gave it."""
+    return not by_key(vote.operator) or not revoked_since(rows, vote.operator, vote.time)
+
+
+def check_key(rows: Section, by: str, since: float, now: float) -> None:
+    """Whether who votes still has the key that they showed then, and none of theirs was revoked since: a prompt stays open for long. Who
+    decides without one has none to lose. Raises `CannotDecideError`."""
+    if by_key(by) and not is_operator_since(rows, by, since, now):
+        raise CannotDecideError(
+            "keyless",
+            f"the key that {by} showed has ended, so a yes by it does not count: begin again with an operator's key that is in force "
+            f"(`{to_type('key create NAME --operator')}` makes one)",
+        )
 
 
 def cast_vote(
@@ -64,10 +90,10 @@ def undone_by(rows: Section, one: Approval) -> str:
     """The operator without whose revoked key this approval would not have come about; empty while it holds."""
     gone, left = "", 0
     for vote in _votes(rows, one.id):
-        if by_key(vote.operator) and revoked_since(rows, vote.operator, vote.time):
-            gone = vote.operator
-        else:
+        if _holds(rows, vote):
             left += 1
+        else:
+            gone = vote.operator
     return gone if left < one.quorum else ""
 
 

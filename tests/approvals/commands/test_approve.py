@@ -254,6 +254,33 @@ def test_a_person_at_a_terminal_is_asked_one_by_one(
     assert states == {first.id: "approved", second.id: "denied"}
 
 
+@pytest.mark.parametrize("watch", [(), ("--watch",)])
+def test_a_prompt_that_was_left_open_approves_nothing_once_its_key_is_revoked(
+    shell: Shell, queue: Approvals, operator: str, watch: tuple[str, ...]
+) -> None:
+    """Whoever took the key keeps no hand on the queue; the owner's next key does not serve them either."""
+    for tool in ("wipe", "other"):
+        ask(queue, tool)
+
+    def revoke(_: str) -> None:
+        create = ("key", "create", "--operator", "--key")
+        other = shell.run(*create, operator, "otto").out.strip()
+        assert shell.run("key", "revoke", "olga", "--key", operator).code == 0
+        assert shell.run(*create, other, "olga").code == 0
+
+    done = shell.run_at_terminal(
+        "approve",
+        *watch,
+        "--key",
+        operator,
+        answers="y\nq\n",
+        after="approve this call once?",
+        then=revoke,
+    )
+    assert "the key that olga showed has ended" in done.out
+    assert [one.state for one in queue.all()] == ["pending", "pending"]
+
+
 def test_at_a_terminal_too_nobody_says_yes_to_what_was_not_shown(
     shell: Shell, queue: Approvals, operator: str
 ) -> None:

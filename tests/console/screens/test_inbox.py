@@ -21,6 +21,7 @@ from gatewright.console.screens.inbox import Several
 from tests.console.asking import Api, signed_in
 from tests.console.in_process import within
 from tests.console.running import DEMO, Console, eventually, running
+from tests.storage.parts import operators_in
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +218,7 @@ async def test_the_last_decision_is_said_where_nothing_is_left(tmp_path: Path) -
         queue = console.parts.ground.of(ApprovalQueue)
         assert queue is not None
         bob = await console.person("operator", "bob")
+        operators_in(console.parts.ground.database, "bob")
         said = list[bool]()
         asked = [Asked("ann", "demo", f"write{one}", "d" * 64) for one in range(2)]
         waiting = [

@@ -52,10 +52,11 @@ _DIGEST = 16
 
 
 class Queue(NamedTuple):
-    """The store, and who decides."""
+    """The store, and who decides, by a key that they showed in this Unix second."""
 
     store: Approvals
     by: str
+    proven: float
 
 
 @app.command()
@@ -108,6 +109,7 @@ def approve(  # noqa: PLR0913, PLR0917 - one argument for each option
                     comment=comment,
                     edited=arguments or "",
                     seen=seen,
+                    proven=queue.proven,
                 )
             )
             _tell(queue.store, decided, json=json)
@@ -157,9 +159,10 @@ def opened(config: Path | None, key: str | None) -> Iterator[Queue]:
             exit_code=Exit.UNREACHABLE,
             hint=f"the gateway makes the queue when it first runs: {to_type('serve')}",
         )
+    proven = time.time()  # before it is looked up: what is revoked meanwhile is revoked since
     by = require_operator(settings, key)
     with opened_state(folder) as state:
-        yield Queue(Approvals(state, clock=time.time, random=os.urandom), by)
+        yield Queue(Approvals(state, clock=time.time, random=os.urandom), by, proven)
 
 
 def decision(decide: Callable[[], Approval]) -> Approval:
@@ -267,7 +270,7 @@ def _decide(queue: Queue, one: Approval, *, yes: bool) -> None:
     store = queue.store
     try:
         if yes:
-            decided = store.approve(one.id, by=queue.by, seen=one.arguments)
+            decided = store.approve(one.id, by=queue.by, seen=one.arguments, proven=queue.proven)
         else:
             decided = store.deny(one.id, by=queue.by)
         note(f"{one.id} is {decided.state}")
