@@ -118,7 +118,9 @@ class Calling(Speaking):
             params = {"ref": ref, "argument": {"name": "a", "value": ""}}
         elif kind == "template":
             method, params = "resources/read", {"uri": f"{server}://r/x"}
-            whose = whose if server in visible(who) else frozenset({"evil"})
+            # It may list what is anybody's; what was registered and is gone claims nothing.
+            evil = frozenset({"evil"} if not self.house.there(server) else ())
+            whose = whose | evil if server in visible(who) else frozenset({"evil"})
         self.house.clients[who].request(method, params, whose)
 
     @rule(who=callers, method=st.sampled_from(["resources/list", "resources/list", *LISTS]))
