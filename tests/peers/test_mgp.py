@@ -44,9 +44,11 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """One gateway for all pairings: a plain server and one that speaks MGP, both offered MGP."""
     mgp = {"extensions": ["security", "lifecycle"]}
     careful = {"ask": {"validator": "sandbox"}}
+    # Only of a server that is trusted is it believed that a tool is safe (decision 0118).
+    trusted = {**mgp, "trust_level": "trusted"}
     servers = [
         guest("plain", "sdk1_server", mgp=mgp, tools=careful),
-        guest("governed", "ts2_server", "--mgp", mgp=mgp, tools=careful),
+        guest("governed", "ts2_server", "--mgp", mgp=trusted, tools=careful),
     ]
     content = config(*servers, profiles=profiles(*servers))
     with running(tmp_path_factory.mktemp("four"), content) as gateway:
