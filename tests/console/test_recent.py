@@ -223,6 +223,32 @@ async def test_under_load_pages_that_count_calls_over_look_less_often(
     assert not any("audit" in one for one in told[1:])
 
 
+async def test_of_thousands_of_calls_a_second_no_topic_is_told_as_often_as_of_a_few(
+    trail: Trail, kept: Recent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "_BUSY_S", {**recent._BUSY_S, "live": 0.0})
+    monkeypatch.setattr(recent, "_CROWDED_S", 3600.0)
+    told: list[set[str]] = []
+    written = iter([recent._CROWD, recent._CROWD, recent._CROWD - 1])
+    over = asyncio.Event()
+
+    def needed() -> bool:
+        following_one = next(written, None)
+        if following_one is None:
+            over.set()
+            return True
+        trail.turns.send([trail.line("TOOL_EXECUTED")] * following_one)
+        return True
+
+    following = asyncio.create_task(kept.follow(lambda *topics: told.append({*topics}), needed))
+    async with asyncio.timeout(10):
+        await over.wait()
+    following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
+    assert told == [set(recent._OF_A_CALL), {"live"}]
+
+
 def test_what_readers_made_of_lines_goes_with_them(trail: Trail, kept: Recent) -> None:
     trail.write("kind")
     kept.made()[1] = "of the first"

@@ -23,6 +23,9 @@ _LOOK_S = 0.05
 _BUSY_S: Mapping[str, float] = {"live": 0.5, "sessions": 2.0, "audit": 5.0, "limits": 2.0}
 """The topics of calls, and how long it is at least between two times that each is told: of thousands of calls a second, a page that
 counts them over looks less often than one that shows the newest."""
+_CROWD, _CROWDED_S = 50, 2.0
+"""From so many records between two looks on, a thousand a second, nobody reads the newest one by one: no topic of calls is told more often
+than this, and what open pages fetch grows no further with the calls."""
 _MARK = b'"event_type":"'
 _KIND_AT = len('{"id":"","time":"","event_type":"') + 36 + 24
 """Where the kind stands in a record, behind an id and a time: nearly all of them are ends of calls, and known by one comparison."""
@@ -129,10 +132,12 @@ class Recent:
                 late.clear()
                 self._looked = self.count
                 continue
+            written = self.count - self._looked
             new = self._topics()
             now = asyncio.get_running_loop().time()
             late |= new.intersection(_OF_A_CALL)
-            due = {one for one in late if now - told_at[one] >= _BUSY_S[one]}
+            least_s = _CROWDED_S if written >= _CROWD else 0.0
+            due = {one for one in late if now - told_at[one] >= max(_BUSY_S[one], least_s)}
             late -= due
             told_at.update(dict.fromkeys(due, now))
             new.difference_update(_OF_A_CALL)

@@ -11,7 +11,7 @@ from gatewright.console.changes import Changes
 __all__ = ["SharedViews"]
 
 _GOOD_S, _MOST = 0.9, 100
-"""Less than a page waits between two looks. What changes is told twice a second at most where there are thousands of calls."""
+"""Less than a page waits between two looks. What changes with calls is told twice a second at most."""
 
 
 class _Part(NamedTuple):
