@@ -36,6 +36,9 @@ class Kept:
         self.events.append(jsonrpc.decode(frame))
         return True
 
+    def recall(self, frame: bytes) -> None:
+        self.events.append(jsonrpc.decode(frame))
+
     def reconnect(self, retry_ms: int) -> None:
         self.events.append(retry_ms)
 

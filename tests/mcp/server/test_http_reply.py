@@ -144,6 +144,23 @@ async def test_events_that_nobody_can_read_are_dropped_or_go_aside() -> None:
     assert kept == [EVENT]
 
 
+async def test_a_question_is_taken_back_before_the_answer_beside_it_and_behind_it_elsewhere() -> (
+    None
+):
+    end, streams = Asgi(), Streams(1000)
+    one = reply(end, streams=streams)
+    one.recall(EVENT)
+    await one.finish(b"7", DONE)
+    one.recall(b'{"jsonrpc":"2.0","method":"behind"}')
+    assert b'"x"' in end.body
+    assert b"behind" not in end.body
+    found = streams.find("0-0")
+    assert found is not None
+    kept: list[bytes] = []
+    found[0].attach(lambda _, message: kept.append(message), 0)
+    assert kept == [b'{"jsonrpc":"2.0","method":"behind"}']
+
+
 async def _quietly(one: HttpReply) -> None:
     one.event(EVENT)
     one.reconnect(5)

@@ -161,6 +161,28 @@ async def test_a_call_that_ends_takes_its_question_back() -> None:
         assert "result" in result
 
 
+async def test_a_question_that_its_call_leaves_open_is_taken_back_on_the_own_stream_of_the_session() -> (
+    None
+):
+    asked: list[asyncio.Task[Any]] = []
+
+    async def forgetful(call: Call, back: Back) -> Outcome:
+        asked.append(asyncio.create_task(back.ask(ELICIT)))
+        await asyncio.wait(asked, timeout=0)
+        return text("never mind")
+
+    async with House() as house:
+        house.script.does("echo", forgetful)
+        session = await house.session("2025-06-18", ASKS)
+        own = session.get()
+        question, result = (await session.open("tools/call", CALL).whole()).messages
+        assert "result" in result
+        asked[0].cancel()
+        taken_back = await own.message()
+        assert taken_back["method"] == "notifications/cancelled"
+        assert taken_back["params"]["requestId"] == question["id"]
+
+
 async def test_a_cancelled_call_takes_its_question_back_and_its_owner_is_told() -> None:
     async with House() as house:
         house.script.does("echo", asking(ELICIT))

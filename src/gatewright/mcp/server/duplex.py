@@ -182,6 +182,9 @@ class _PipeReply:
         self._door.send(frame)
         return True
 
+    def recall(self, frame: bytes) -> None:
+        self._door.send(frame)
+
     def reconnect(self, retry_ms: int) -> None:
         """A pipe is not a stream that can be taken up again."""
 

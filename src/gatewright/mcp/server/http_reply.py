@@ -228,6 +228,11 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
             self._put(frame)
         return True
 
+    def recall(self, frame: bytes) -> None:
+        """Take a question back: behind the answer on the session's own stream, since this one has ended with it."""
+        if not self.event(frame):
+            elsewhere(self.streams, self.shown, frame, self._about)
+
     def _beside(self, frame: bytes) -> bool:
         """Whether a notification went on the session's own stream, before anything went on this one."""
         own = None if self.streams is None else self.streams.own

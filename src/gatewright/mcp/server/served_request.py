@@ -304,7 +304,7 @@ class ServedRequest:
             # Nobody takes the answer any more, and the host may still show its question.
             if not answer.done() or answer.cancelled():
                 gone = {"requestId": jsonrpc.decode(ident), "reason": reason}
-                seat.event(jsonrpc.notification("notifications/cancelled", gone))
+                seat.recall(jsonrpc.notification("notifications/cancelled", gone))
 
     async def _ask_parked(self, question: Question) -> dict[str, Any]:
         if self._handle is not None and self._host.parked.find(self._handle) is None:

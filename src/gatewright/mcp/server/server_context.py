@@ -150,6 +150,9 @@ class Reply(Protocol):
     def event(self, frame: bytes) -> bool:
         """Send a message that goes before the answer. Never blocks. False where nobody may be sent it."""
 
+    def recall(self, frame: bytes) -> None:
+        """Tell whoever was asked a question here that nobody waits for its answer, also behind the answer to the request."""
+
     def reconnect(self, retry_ms: int) -> None:
         """Close the stream; the answer waits for a client that comes back."""
 

@@ -289,7 +289,7 @@ class _One:
 
     def __init__(self, frames: list[bytes], event: Callable[[bytes], bool]) -> None:
         self._frames = frames
-        self.event = event
+        self.event = self.recall = event
 
     def reconnect(self, retry_ms: int) -> None:
         """A batch has no stream."""
