@@ -101,3 +101,16 @@ async def test_a_request_for_which_others_wait_or_come_back_outlives_a_cancelled
     if held is not None:
         assert not held.done()
         held.cancel()
+
+
+async def test_a_request_outlives_one_of_two_tasks_that_wait_for_it_and_ends_with_the_last(
+    world: World,
+) -> None:
+    core = Client("2025-11-25")
+    first, last = [await made(world, replace(wanting(core), caller=ANN)) for _ in range(2)]
+    one = world.waiting
+    for id, state in ((first, "pending"), (last, "expired")):
+        assert isinstance(await world.ask("cancel", id, core, caller=ANN), Answer)
+        now = world.store.get(one.id)
+        assert now is not None
+        assert now.state == state

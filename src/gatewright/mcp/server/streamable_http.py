@@ -289,7 +289,10 @@ class _One:
 
     def __init__(self, frames: list[bytes], event: Callable[[bytes], bool]) -> None:
         self._frames = frames
-        self.event = self.recall = event
+        self.event = event
+
+    def recall(self, frame: bytes) -> None:
+        self.event(frame)
 
     def reconnect(self, retry_ms: int) -> None:
         """A batch has no stream."""
