@@ -63,6 +63,7 @@ OF_AREA = {
         "tests/behaviour/test_another_in_its_place.py",
     ),
     "providers": ("tests/behaviour/test_groundhog_registration.py",),
+    "kept": ("tests/mcp/server/test_kept_answers.py",),
     "rights": ("tests/mcp/server/test_shown_rights.py",),
 }
 """What is about an area from outside, and asked before all that is about routing."""
