@@ -38,7 +38,7 @@ from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.output_filter import OutputSchema
 from gatewright.servers.catalogue import Catalogue, Sight
 from gatewright.servers.server_set import ServerSet
-from gatewright.servers.task_subject import completed, sees
+from gatewright.servers.task_subject import completed, sees, sees_tool
 from tests.behaviour.task_places import BOB, House, speaker
 from tests.gate_parts import Mute
 from tests.servers.rig import dispatch, running
@@ -310,3 +310,22 @@ async def test_what_a_task_came_to_has_to_fit_the_schema(
     answer = Answer(json.dumps(said).encode())
     outcome = OutputSchema(Compiled()).outcome(found, answer)
     assert (outcome is answer) is fits
+
+
+@pytest.mark.parametrize("may", [True, False])
+async def test_what_a_tool_gave_that_its_server_lists_no_more_is_for_whose_grants_still_say_so(
+    tmp_path: Path, *, may: bool
+) -> None:
+    asked: list[Target] = []
+
+    def unlisted(_: Caller, target: Target) -> bool:
+        asked.append(target)
+        return may
+
+    sight = Sight(lambda *_: True, lambda *_: True, lambda: 0, unlisted=unlisted)
+    async with running(speaker(tmp_path, "one", "legacy"), sight=sight) as supervisor:
+        gone = Target("one", "was_listed")
+        assert sees_tool(supervisor.catalogue, BOB, "", gone) is may
+        assert asked == [gone]
+        assert not sees_tool(supervisor.catalogue, BOB, "", Target("nowhere", "was_listed"))
+        assert asked == [gone]
