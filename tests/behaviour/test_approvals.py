@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 from gatewright.approvals.request import Approval
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 from tests.behaviour.wires import StdioWire
@@ -49,11 +49,11 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @contextmanager
-def queue_of(gateway: Gateway, client: Host) -> Iterator[Approvals]:
+def queue_of(gateway: Gateway, client: Host) -> Iterator[Voting]:
     """The queue of the gateway that this host speaks to, as an operator's command opens it."""
     alone = isinstance(client.wire, StdioWire)
     folder: Path = client.wire.folder if alone else gateway.folder  # type: ignore[attr-defined]
-    made = Approvals(operated_state_in(folder / "state"), clock=time.time, random=os.urandom)
+    made = Voting(operated_state_in(folder / "state"), clock=time.time, random=os.urandom)
     try:
         yield made
     finally:
@@ -61,15 +61,13 @@ def queue_of(gateway: Gateway, client: Host) -> Iterator[Approvals]:
 
 
 @asynccontextmanager
-async def meeting(
-    gateway: Gateway, door: str, **more: Any
-) -> AsyncIterator[tuple[Host, Approvals]]:
+async def meeting(gateway: Gateway, door: str, **more: Any) -> AsyncIterator[tuple[Host, Voting]]:
     async with host(gateway, door, **more) as client:
         with queue_of(gateway, client) as queue:
             yield client, queue
 
 
-async def waiting(queue: Approvals) -> Approval:
+async def waiting(queue: Voting) -> Approval:
     """The request that waits, once there is one."""
     async with asyncio.timeout(HOLD_S):
         while not (found := queue.waiting()):

@@ -268,6 +268,10 @@ _TASK_RIGHTS = Migration(
     "with what limits the task of a server was asked for",
     (Column("server_tasks", "rights", "text?"),),
 )
+_VOTING_KEYS = Migration(
+    "by which key each operator said yes",
+    (Column("approval_votes", "key_id", "text?"),),
+)
 MIGRATIONS: tuple[Migration, ...] = (
     _BASE,
     _KEYS,
@@ -281,6 +285,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _VOTES,
     _HELD,
     _TASK_RIGHTS,
+    _VOTING_KEYS,
 )
 
 
