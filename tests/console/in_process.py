@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from http.client import HTTPMessage
 from pathlib import Path
@@ -39,6 +39,8 @@ class Within:
     def __init__(self, gateway: Gateway, url: str = "") -> None:
         self.gateway = gateway
         self.ahead = 0.0
+        self.arrives: Callable[[], object] = lambda: None
+        """Called before a body is handed over, as of a request whose body comes slowly."""
         feature = next(one for one in gateway.features if isinstance(one, ConsoleFeature))
         parts: Dependencies | None = vars(feature)["_parts"]
         assert parts is not None
@@ -98,6 +100,7 @@ class Within:
         async def receive() -> Any:
             found = next(given, None)
             if found is not None:
+                self.arrives()
                 return found
             await asyncio.sleep(0.01 if len(sent) > 1 else 3600)  # only streams wait for this
             return _END

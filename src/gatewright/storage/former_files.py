@@ -68,6 +68,7 @@ _BEFORE = {
     # In no file of its own ever.
     ("approval_votes", "scope", 4): "NULL",
     ("approval_votes", "ends", 4): "NULL",
+    ("approval_votes", "key_id", 4): "NULL",
     ("approvals", "edited", 3): "''",
     ("server_tasks", "rights", 2): "NULL",
 }
