@@ -97,7 +97,7 @@ class World:
 
     def __init__(self, folder: Path, rule: Rule, hold_s: float, policy: str = "p1") -> None:
         self.desk = Desk(folder)
-        self.grants = [Grant(AGENT.id, "srv")]
+        self.grants = [Grant(AGENT.id, "srv"), Grant("anonymous", "srv")]
         self.now = 50.0
         self.redeemed: list[Call] = []
         self.began: list[str] = []

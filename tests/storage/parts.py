@@ -50,7 +50,7 @@ def operators_in(state: StateDatabase, *names: str) -> None:
 
 def key_of(state: StateDatabase, name: str) -> str:
     """The id of the latest key of this operator, of one in force where there is any; empty where they have none."""
-    asked = "SELECT id FROM keys WHERE name = ? AND kind = 'operator' ORDER BY revoked IS NULL DESC, created DESC"
+    asked = "SELECT id FROM keys WHERE name = ? AND kind = 'operator' ORDER BY revoked IS NULL DESC, expires IS NULL DESC, created DESC"
     found = state.engine.execute(asked, (name,)).fetchone()
     return "" if found is None else str(found[0])
 

@@ -62,6 +62,8 @@ class Asked(msgspec.Struct, frozen=True):
     definition_digest: str = ""
     policy: str = ""
     kind: Asker = "agent"
+    session: str = ""
+    """SHA-256 of the session of a caller without a name, which alone tells it from others; empty of everybody else, and where it has none."""
 
 
 class Approval(Asked, frozen=True, kw_only=True):
@@ -111,7 +113,9 @@ class Approval(Asked, frozen=True, kw_only=True):
 
 def approval_of(row: Sequence[Any]) -> Approval:
     """A request out of its row, whose columns are its members in their order."""
-    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))
+    said = dict(zip(Approval.__struct_fields__, row, strict=True))
+    # Requests from before it was kept have none.
+    return Approval(**said | {"session": said["session"] or ""})
 
 
 class ApprovalChange(msgspec.Struct, frozen=True):

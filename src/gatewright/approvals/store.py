@@ -49,7 +49,13 @@ FINAL_KEPT_S = 30 * 86_400.0
 _TIDIED_S = 3600.0
 WAITING_EACH = 100
 """How many requests of one caller may wait; beyond that it has to wait itself."""
+WAITING_NAMELESS = 1000
+"""How many of all callers without a name, each of whose sessions is one of them."""
 
+_COUNTED = (  # of this very caller, and of all with its name
+    "SELECT coalesce(sum(coalesce(session, '') = ?), 0), count(*) FROM approvals "
+    "WHERE agent = ? AND kind = ? AND state = 'pending' AND expires > ?"
+)
 _OPEN = "FROM approvals WHERE (state = 'pending' OR (state = 'approved' AND kind <> 'server'))"
 _ENDED_AT_ONCE = 100
 """So many requests whose time is over are ended in one step; more of them wait for the next."""
@@ -99,9 +105,9 @@ class Approvals:
             return waiting
         with self._rows.changing():
             self._expire(now)
-            mine = "SELECT count(*) FROM approvals WHERE agent = ? AND kind = ? AND state = 'pending' AND expires > ?"
-            found = self._rows.execute(mine, (asked.agent, asked.kind, now)).fetchone()
-            if found[0] >= WAITING_EACH:
+            who = asked.session, asked.agent, asked.kind
+            mine, all_alike = self._rows.execute(_COUNTED, (*who, now)).fetchone()
+            if mine >= WAITING_EACH or all_alike >= WAITING_NAMELESS:
                 return None  # no row: a caller that floods the queue costs no more than this
             made = Approval(
                 id="ap_" + self._random(8).hex(),
@@ -332,7 +338,7 @@ class Approvals:
         row = self._rows.execute(
             f"SELECT {_COLUMNS} FROM approvals WHERE agent = ? AND server = ? AND tool = ? "  # noqa: S608 - constants
             "AND (arguments_digest = ? OR (scope = 'tool' AND state = 'approved')) "
-            "AND definition_digest = ? AND policy = ? AND kind = ? AND state = ? AND expires > ? "
+            "AND definition_digest = ? AND policy = ? AND kind = ? AND coalesce(session, '') = ? AND state = ? AND expires > ? "
             "ORDER BY requested LIMIT 1",
             (*msgspec.structs.astuple(asked), state, now),
         ).fetchone()

@@ -272,6 +272,10 @@ _VOTING_KEYS = Migration(
     "by which key each operator said yes",
     (Column("approval_votes", "key_id", "text?"),),
 )
+_NAMELESS = Migration(
+    "requests for approval of callers without a name are told apart by their sessions",
+    (Column("approvals", "session", "text?"),),
+)
 MIGRATIONS: tuple[Migration, ...] = (
     _BASE,
     _KEYS,
@@ -286,6 +290,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _HELD,
     _TASK_RIGHTS,
     _VOTING_KEYS,
+    _NAMELESS,
 )
 
 
