@@ -24,6 +24,8 @@ from tests.storage.parts import operated_state_in
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "audit"]}}
 HOLD_S = 20
+AT_ONCE = "http 2026-07-28"
+"""A door without sessions."""
 
 
 def content(hold_s: float, **approvals: Any) -> dict[str, Any]:
@@ -174,12 +176,13 @@ async def test_other_rules_make_an_approval_void(tmp_path: Path) -> None:
 
 
 async def test_the_queue_survives_the_gateway(tmp_path: Path) -> None:
+    """For whoever comes back. A session does not, and what was asked in one without a name is nobody else's."""
     with running(tmp_path, content(0)) as gateway:
-        async with meeting(gateway, DOORS[0]) as (client, queue):
+        async with meeting(gateway, AT_ONCE) as (client, queue):
             await client.call("echo__echo", message="x")
             one = await waiting(queue)
     with running(tmp_path, content(0)) as gateway:
-        async with meeting(gateway, DOORS[0]) as (client, queue):
+        async with meeting(gateway, AT_ONCE) as (client, queue):
             queue.approve(one.id, by="olga")
             assert await client.text("echo__echo", message="x") == "x"
 

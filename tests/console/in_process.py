@@ -25,6 +25,7 @@ from gatewright.console.screens import made
 from gatewright.console.sessions import ConsoleSessions
 from gatewright.console.site import Site
 from tests.console.raw import Answer, cookie_of, csrf_in
+from tests.storage.parts import key_of
 
 __all__ = ["HOST", "Client", "Within", "newest", "within"]
 
@@ -64,8 +65,11 @@ class Within:
         return Client(self)
 
     async def person(self, role: ConsoleRole, name: str = "") -> Client:
-        """Somebody who is signed in with a role."""
-        return await self.opened(self.sessions.token_for(Person(name or role, role, "url")))
+        """Somebody who is signed in with a role, by the operator's key of that name where there is one."""
+        key = key_of(self.parts.ground.database, name or role)
+        return await self.opened(
+            self.sessions.token_for(Person(name or role, role, "url", "", key))
+        )
 
     async def opened(self, token: str) -> Client:
         """Whoever redeems a token."""
