@@ -18,6 +18,7 @@ from benchmarks.hostile.arguments import objects, words
 from benchmarks.hostile.caller import Hostile
 from benchmarks.hostile.house import HOLD_S, House, modern
 from benchmarks.hostile.sockets import WebSocket, said_of
+from gatewright.approvals.request import Voter
 
 __all__ = ["attacks", "forms"]
 
@@ -216,7 +217,7 @@ def _approved(house: House, size: int) -> str:
             found = queue.waiting()
             if not found:
                 return said_of(json.dumps(first).encode())
-            queue.approve(found[-1].id, by="local")
+            queue.approve(found[-1].id, by=Voter("local"))
         socket.say(call)
         return said_of(json.dumps(_heard(socket, 1)).encode())
 

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from gatewright.access.permission_policy import ServerPermissions
 from gatewright.access.permissions import Permissions, Word
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import Unrecorded
 from gatewright.config import Settings, load
 from gatewright.servers.permission_admission import TooManyPermissions
+from tests.approvals.voting import Voting
 from tests.storage.parts import look, operated_state_in, state_in
 
 POLICIES = ("interactive", "auto_approve", "deny_all", "config_only")
@@ -41,7 +41,7 @@ class World:
         self.record: list[tuple[str, str, str]] = []
         self.full = False
         self.store = Permissions(state_in(folder), clock=self.clock)
-        self.queue = Approvals(operated_state_in(folder), clock=self.clock, random=os.urandom)
+        self.queue = Voting(operated_state_in(folder), clock=self.clock, random=os.urandom)
         self.desk = ApprovalQueue(self.queue, self.write)
         self.permitting = ServerPermissions(self.store, self.desk, self.write)
         self.desk.ruled.listen(self.permitting.ruled)

@@ -13,9 +13,9 @@ from gatewright.access.grants import Grant, Grants
 from gatewright.approvals import Confirm, OpenWorld, Operators, Queue, Rule
 from gatewright.approvals.agreements import Agreements
 from gatewright.approvals.request import Approval, Asked
-from gatewright.approvals.store import Approvals
 from gatewright.call import Call, Event, Question, Refusal, Tool, verdict_of
 from gatewright.limits.polls import Polls
+from tests.approvals.voting import Voting
 from tests.gate_parts import AGENT, Mute, a_tool, a_tool_call
 from tests.storage.parts import operators_in, state_in
 
@@ -31,7 +31,7 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         state = state_in(folder)
         operators_in(state, "olga", "otto")
-        self.store = Approvals(state, clock=lambda: 100.0, random=os.urandom)
+        self.store = Voting(state, clock=lambda: 100.0, random=os.urandom)
         self.news = asyncio.Event()
         self.address = ""
 
@@ -97,7 +97,7 @@ class World:
 
     def __init__(self, folder: Path, rule: Rule, hold_s: float, policy: str = "p1") -> None:
         self.desk = Desk(folder)
-        self.grants = [Grant(AGENT.id, "srv")]
+        self.grants = [Grant(AGENT.id, "srv"), Grant("anonymous", "srv")]
         self.now = 50.0
         self.redeemed: list[Call] = []
         self.began: list[str] = []

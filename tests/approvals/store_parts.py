@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.approvals.request import Approval, Asked
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 
 __all__ = ["ASKED", "HOUR", "Clock", "ask"]
 
@@ -22,7 +22,7 @@ class Clock:
         return self.now
 
 
-def ask(queue: Approvals, asked: Asked = ASKED, **more: Any) -> Approval:
+def ask(queue: Voting, asked: Asked = ASKED, **more: Any) -> Approval:
     options = {
         "arguments": '{"path":"/"}',
         "risk": "dangerous",

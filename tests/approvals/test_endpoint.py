@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gatewright.approvals import endpoint
 from gatewright.approvals.endpoint import ApprovalPage
-from gatewright.approvals.request import Approval, Asked, CannotDecideError
+from gatewright.approvals.request import Approval, Asked, CannotDecideError, Voter
 from gatewright.approvals.shown_arguments import shown
 from gatewright.call import Caller, Refusal
 from gatewright.mcp.server.http_request import Connection
@@ -27,7 +27,7 @@ ARGUMENTS = '{"path":"/<b>\\u202e"}'
 CALL = Asked("ann", "files", "wipe", sha256(ARGUMENTS.encode()).hexdigest())
 BASE = "http://127.0.0.1:8420"
 HERE = ("127.0.0.1", 5)
-KEYS = {"op": Caller("olga", "operator"), "agent": Caller("ann")}
+KEYS = {"op": Caller("olga", "operator", "k1"), "agent": Caller("ann")}
 
 
 class Queue:
@@ -41,13 +41,14 @@ class Queue:
         return self.one if id == self.one.id else None
 
     def decide(
-        self, id: str, yes: bool, *, by: str, seen: str, comment: str = "", edited: str = ""
+        self, id: str, yes: bool, *, by: Voter, seen: str, comment: str = "", edited: str = ""
     ) -> Approval:
         assert seen == self.one.arguments
-        if by == self.one.agent:
+        if by.name == self.one.agent:
             raise CannotDecideError("own", "somebody else has to decide")
-        self.said.append((yes, by, comment, edited))
-        self.one = replace(self.one, state="approved" if yes else "denied", by=by)
+        assert by.key == "k1", "the key that was shown"
+        self.said.append((yes, by.name, comment, edited))
+        self.one = replace(self.one, state="approved" if yes else "denied", by=by.name)
         return self.one
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from gatewright.approvals.store import Approvals
 from tests.approvals import test_store
 from tests.approvals.store_parts import HOUR, Clock, ask
 from tests.approvals.test_store import other
+from tests.approvals.voting import Voting
 
 clock, queue = test_store.clock, test_store.queue
 
 
 def test_thousands_that_have_been_over_for_a_month_are_forgotten_a_few_at_a_time(
-    queue: Approvals, clock: Clock
+    queue: Voting, clock: Clock
 ) -> None:
     for n in range(250):
         queue.deny(ask(queue, replace(other(n), agent=f"agent-{n}")).id, by="olga")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gatewright.approvals import lists
 from gatewright.approvals.lists import ApprovalLists, Before, Order, Wanted, place_of
 from gatewright.approvals.request import Approval, Asked
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 from tests.storage.parts import operated_state_in, revoked_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
@@ -27,7 +27,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         state = self.state = operated_state_in(folder, "olga", "ana")
-        self.store = Approvals(state, clock=lambda: self.now, random=os.urandom)
+        self.store = Voting(state, clock=lambda: self.now, random=os.urandom)
         self.lists = ApprovalLists(state, lambda: self.now)
 
     def ask(self, asked: Asked = ASKED, risk: str = "dangerous", lasts_s: float = 60) -> Approval:

@@ -14,7 +14,7 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
 from gatewright.approvals import Confirm, Rule
 from gatewright.approvals.request import Approval, Asked, CannotDecideError
-from gatewright.call import Call, Caller, Client, Event, Refusal, verdict_of
+from gatewright.call import ANONYMOUS, Call, Caller, Client, Event, Refusal, verdict_of
 from gatewright.transport import slices
 from tests.approvals.queues import NEVER, OPERATOR_RULE, WIPE, Hearing, Showing, World, refused
 from tests.gate_parts import AGENT, a_tool, a_tool_call
@@ -103,6 +103,18 @@ async def test_an_approval_lets_nothing_else_pass(tmp_path: Path, other: dict[st
     world.desk.store.approve((await world.desk.first()).id, by="olga")
     call = {"arguments": {"path": "/a"}} | other
     assert refused(await world.run(**call), "permission_deferred").details["missing"] == "approval"
+
+
+async def test_a_caller_without_a_name_uses_up_no_approval_of_another_session(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path, OPERATOR_RULE, hold_s=0)
+    call: dict[str, Any] = {"caller": ANONYMOUS, "arguments": {"path": "/a"}}
+    refused(await world.run(**call, session="one"), "permission_deferred")
+    world.desk.store.approve((await world.desk.first()).id, by="olga")
+    for session in ("other", None):
+        refused(await world.run(**call, session=session), "permission_deferred")
+    assert isinstance(await world.run(**call, session="one"), Call)
 
 
 async def test_an_approval_of_another_policy_counts_for_nothing(tmp_path: Path) -> None:

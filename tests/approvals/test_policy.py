@@ -22,10 +22,10 @@ from gatewright.approvals.policy import (
     webhook,
 )
 from gatewright.approvals.request import Approval, Asked
-from gatewright.approvals.store import Approvals
 from gatewright.approvals.webhook_bodies import body_of
 from gatewright.call import Target
 from gatewright.config import Settings, load
+from tests.approvals.voting import Voting
 from tests.storage.parts import state_in
 
 CONTENT = """
@@ -103,7 +103,7 @@ async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(
 
 
 def an_approval(folder: Path) -> Approval:
-    store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
+    store = Voting(state_in(folder), clock=lambda: 100.0, random=os.urandom)
     asked = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
     made = store.ask(
         asked, arguments='{"k":"v"}', risk="dangerous", reason="r", quorum=1, lasts_s=60

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from gatewright.approvals.queue import LET_GO_A_TURN, STEPS_A_LOOK, ApprovalQueue
 from gatewright.approvals.request import Approval, Asked
-from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import Caller, Unrecorded
 from gatewright.storage.changes import drop
 from gatewright.storage.errors import StoreError
+from tests.approvals.voting import Voting
 from tests.gate_parts import a_call
 from tests.storage.parts import look, operated_state_in
 
@@ -53,8 +53,8 @@ def trail() -> Trail:
     return Trail()
 
 
-def store(folder: Path, now: float = 100.0) -> Approvals:
-    return Approvals(operated_state_in(folder), clock=lambda: now, random=os.urandom)
+def store(folder: Path, now: float = 100.0) -> Voting:
+    return Voting(operated_state_in(folder), clock=lambda: now, random=os.urandom)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gatewright.approvals.queue import ApprovalQueue
 from tests.approvals.test_queue import ASKED, MORE, Trail, store
+from tests.approvals.voting import voter
 
 
 async def test_of_many_that_wait_for_one_word_the_first_goes_on_first(tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ async def test_of_many_that_wait_for_one_word_the_first_goes_on_first(tmp_path: 
     for number in range(40):
         waiting.append(asyncio.ensure_future(waits(number)))
         await asyncio.sleep(0)
-    desk.decide(made.id, True, by="olga", seen="{}")
+    desk.decide(made.id, True, by=voter(desk._store._rows.state, "olga"), seen="{}")
     async with asyncio.timeout(20):
         await asyncio.gather(*waiting)
     assert woken == list(range(40))

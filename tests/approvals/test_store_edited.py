@@ -10,22 +10,22 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.approvals.request import Asked, CannotDecideError
-from gatewright.approvals.store import Approvals
 from tests.approvals.store_parts import ASKED, ask
+from tests.approvals.voting import Voting
 from tests.storage.parts import operators_in, state_in
 
 
 @pytest.fixture
-def queue(tmp_path: Path) -> Iterator[Approvals]:
+def queue(tmp_path: Path) -> Iterator[Voting]:
     state = state_in(tmp_path)
     operators_in(state, "olga", "otto")
-    made = Approvals(state, clock=lambda: 1_790_000_000.0, random=os.urandom)
+    made = Voting(state, clock=lambda: 1_790_000_000.0, random=os.urandom)
     yield made
     made.close()
 
 
 def test_an_operator_may_change_the_arguments_and_the_call_gets_them_once(
-    queue: Approvals,
+    queue: Voting,
 ) -> None:
     made = ask(queue)
     decided = queue.approve(made.id, by="olga", edited='{"path": "/tmp",  "a": 1}')
@@ -39,7 +39,7 @@ def test_an_operator_may_change_the_arguments_and_the_call_gets_them_once(
     assert (kept.edited, kept.arguments) == ("", "")
 
 
-def test_nobody_agrees_to_arguments_that_they_have_not_seen(queue: Approvals) -> None:
+def test_nobody_agrees_to_arguments_that_they_have_not_seen(queue: Voting) -> None:
     """One operator looks; another writes other arguments; the first says yes to what it saw."""
     made = ask(queue, quorum=2)
     edited = queue.approve(made.id, by="olga", edited='{"path": "/tmp"}')
@@ -53,7 +53,7 @@ def test_nobody_agrees_to_arguments_that_they_have_not_seen(queue: Approvals) ->
     assert queue.approve(made.id, by="otto", seen=now.arguments).state == "approved"
 
 
-def test_who_agreed_to_other_arguments_has_to_agree_again(queue: Approvals) -> None:
+def test_who_agreed_to_other_arguments_has_to_agree_again(queue: Voting) -> None:
     made = ask(queue, quorum=2)
     assert queue.approve(made.id, by="olga", scope="arguments", lasts_s=60.0).state == "pending"
     assert queue.approve(made.id, by="otto", edited='{"path":"/tmp"}').state == "pending"
@@ -63,7 +63,7 @@ def test_who_agreed_to_other_arguments_has_to_agree_again(queue: Approvals) -> N
     assert queue.approve(made.id, by="olga").state == "approved"
 
 
-def test_edited_arguments_are_never_those_of_a_whole_tool(queue: Approvals) -> None:
+def test_edited_arguments_are_never_those_of_a_whole_tool(queue: Voting) -> None:
     """Else every call of the tool would run with them, whatever it asked for."""
     made = ask(queue, quorum=2)
     voted = queue.approve(made.id, by="olga", edited='{"path":"/tmp"}')
@@ -76,14 +76,14 @@ def test_edited_arguments_are_never_those_of_a_whole_tool(queue: Approvals) -> N
 
 
 @pytest.mark.parametrize("edited", ["{", "[]", "1", '{"a":'])
-def test_what_cannot_be_arguments_is_no_approval(queue: Approvals, edited: str) -> None:
+def test_what_cannot_be_arguments_is_no_approval(queue: Voting, edited: str) -> None:
     made = ask(queue)
     with pytest.raises(ValueError, match="JSON object"):
         queue.approve(made.id, by="olga", edited=edited)
     assert queue.waiting() == [made]
 
 
-def test_only_one_call_can_be_edited(queue: Approvals) -> None:
+def test_only_one_call_can_be_edited(queue: Voting) -> None:
     made = ask(queue)
     with pytest.raises(ValueError, match="edited"):
         queue.approve(made.id, by="olga", scope="tool", lasts_s=60, edited="{}")

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from gatewright.approvals.request import CannotDecideError
-from gatewright.approvals.store import Approvals
+from gatewright.approvals.request import CannotDecideError, Voter
 from gatewright.identity.keys import KeyStore
 from tests.approvals.store_parts import ASKED, HOUR, Clock, ask
+from tests.approvals.voting import Voting
 from tests.storage.parts import state_in
 
 
@@ -32,8 +33,8 @@ def keys(tmp_path: Path, clock: Clock) -> Iterator[KeyStore]:
 
 
 @pytest.fixture
-def queue(tmp_path: Path, clock: Clock, keys: KeyStore) -> Iterator[Approvals]:
-    made = Approvals(state_in(tmp_path), clock=clock, random=os.urandom)
+def queue(tmp_path: Path, clock: Clock, keys: KeyStore) -> Iterator[Voting]:
+    made = Voting(state_in(tmp_path), clock=clock, random=os.urandom)
     yield made
     made.close()
 
@@ -44,7 +45,7 @@ def revoke(keys: KeyStore, name: str) -> None:
 
 
 def test_the_vote_of_a_revoked_key_counts_in_no_quorum(
-    queue: Approvals, keys: KeyStore, clock: Clock
+    queue: Voting, keys: KeyStore, clock: Clock
 ) -> None:
     """A stolen key voted, and its owner got another one: nobody but who has it may vote for them again."""
     made = ask(queue, quorum=2)
@@ -64,7 +65,7 @@ def test_the_vote_of_a_revoked_key_counts_in_no_quorum(
 
 @pytest.mark.parametrize("end", ["expires", "rotated", "agent now", "one of two revoked"])
 def test_who_is_no_operator_any_more_votes_no_more(
-    queue: Approvals, keys: KeyStore, clock: Clock, end: str
+    queue: Voting, keys: KeyStore, clock: Clock, end: str
 ) -> None:
     made = ask(queue, quorum=2)
     keys.create("otti", kind="operator", by="t", expires=clock.now + 60)
@@ -85,7 +86,7 @@ def test_who_is_no_operator_any_more_votes_no_more(
 
 
 def test_a_key_beside_the_one_that_ends_keeps_a_vote(
-    queue: Approvals, keys: KeyStore, clock: Clock
+    queue: Voting, keys: KeyStore, clock: Clock
 ) -> None:
     made = ask(queue, quorum=2)
     queue.approve(made.id, by="olga")
@@ -97,7 +98,7 @@ def test_a_key_beside_the_one_that_ends_keeps_a_vote(
 @pytest.mark.parametrize("scope", ["once", "arguments", "tool"])
 @pytest.mark.parametrize("quorum", [1, 2])
 def test_an_approval_that_rests_on_a_revoked_key_lets_nothing_pass(
-    queue: Approvals, keys: KeyStore, clock: Clock, scope: Any, quorum: int
+    queue: Voting, keys: KeyStore, clock: Clock, scope: Any, quorum: int
 ) -> None:
     made = ask(queue, quorum=quorum)
     lasts_s = None if scope == "once" else 86_400.0
@@ -113,7 +114,7 @@ def test_an_approval_that_rests_on_a_revoked_key_lets_nothing_pass(
 
 
 def test_an_approval_holds_whose_operator_had_a_key_that_ended_by_itself(
-    queue: Approvals, keys: KeyStore, clock: Clock
+    queue: Voting, keys: KeyStore, clock: Clock
 ) -> None:
     keys.create("otti", kind="operator", by="t", expires=clock.now + 60)
     queue.approve(ask(queue).id, by="otti", scope="arguments", lasts_s=HOUR)
@@ -122,7 +123,7 @@ def test_an_approval_holds_whose_operator_had_a_key_that_ended_by_itself(
 
 
 def test_an_approval_of_one_whose_key_of_another_time_was_revoked_holds(
-    queue: Approvals, keys: KeyStore, clock: Clock
+    queue: Voting, keys: KeyStore, clock: Clock
 ) -> None:
     revoke(keys, "olga")
     clock.now += 1
@@ -136,17 +137,19 @@ def test_an_approval_of_one_whose_key_of_another_time_was_revoked_holds(
 
 
 @pytest.mark.parametrize("quorum", [1, 2])
-@pytest.mark.parametrize("end", ["revoked", "expires", "agent now", "owner has another"])
+@pytest.mark.parametrize("end", ["revoked", "expires", "agent now", "owner has another", "rotated"])
 def test_a_yes_after_the_key_has_ended_counts_in_nothing(
-    queue: Approvals, keys: KeyStore, clock: Clock, quorum: int, end: str
+    queue: Voting, keys: KeyStore, clock: Clock, quorum: int, end: str
 ) -> None:
-    """As from a prompt that a stolen key opened: alone, or as the last vote."""
+    """As from a prompt that a stolen key opened, or a process that has not looked yet: alone, or as the last vote."""
     keys.create("otti", kind="operator", by="t", expires=clock.now + 60)
-    made, proven = ask(queue, quorum=quorum), clock.now
+    made, stolen = ask(queue, quorum=quorum), Voter("otti", keys.held("otti")[0].id)
     if quorum == 2:
         queue.approve(made.id, by="olga")
     clock.now += 120 if end == "expires" else 1
-    if end != "expires":
+    if end == "rotated":
+        keys.rotate(stolen.key, by="t")
+    elif end != "expires":
         revoke(keys, "otti")
     clock.now += 1
     if end == "agent now":
@@ -154,11 +157,11 @@ def test_a_yes_after_the_key_has_ended_counts_in_nothing(
     elif end == "owner has another":
         keys.create("otti", kind="operator", by="t")
     with pytest.raises(CannotDecideError, match="the key that otti showed has ended") as caught:
-        queue.approve(made.id, by="otti", proven=proven, scope="tool", lasts_s=HOUR, edited="")
+        queue.approve(made.id, by=stolen, scope="tool", lasts_s=HOUR, edited="")
     assert caught.value.why == "keyless"
     assert queue.votes(made.id) == (["olga"] if quorum == 2 else [], [])
     assert queue.redeem(ASKED) is None
-    if end == "owner has another":
+    if end in ("owner has another", "rotated"):
         assert queue.approve(made.id, by="otti").state == "approved", "by the key of now"
     else:
         with pytest.raises(CannotDecideError):
@@ -167,21 +170,58 @@ def test_a_yes_after_the_key_has_ended_counts_in_nothing(
 
 
 @pytest.mark.parametrize("by", ["local", "local:root", "oidc:olga@b.example"])
-def test_who_decides_without_a_key_has_none_to_lose(queue: Approvals, by: str) -> None:
+def test_who_decides_without_a_key_has_none_to_lose(queue: Voting, by: str) -> None:
     assert queue.approve(ask(queue).id, by=by).state == "approved"
 
 
 def test_a_prompt_goes_on_whose_key_is_replaced_with_an_overlap(
-    queue: Approvals, keys: KeyStore, clock: Clock
+    queue: Voting, keys: KeyStore, clock: Clock
 ) -> None:
-    made, proven = ask(queue), clock.now
-    keys.rotate(keys.held("olga")[0].id, overlap_s=HOUR, by="t")
+    """Until the overlap ends; then the next key is shown."""
+    made, shown = ask(queue, quorum=2), Voter("olga", keys.held("olga")[0].id)
+    keys.rotate(shown.key, overlap_s=HOUR, by="t")
     clock.now += 60
-    assert queue.approve(made.id, by="olga", proven=proven).state == "approved"
+    assert queue.approve(made.id, by=shown).state == "pending"
+    assert queue.votes(made.id) == (["olga"], [])
+    clock.now += HOUR
+    assert queue.votes(made.id) == ([], ["olga"])
+    made = ask(queue, replace(ASKED, tool="other"))
+    with pytest.raises(CannotDecideError, match="begin again"):
+        queue.approve(made.id, by=shown)
+    assert queue.approve(made.id, by="olga").state == "approved"
+
+
+def test_an_approval_goes_with_the_key_that_gave_it_and_with_no_other_of_its_operator(
+    queue: Voting, keys: KeyStore, clock: Clock
+) -> None:
+    other, _ = keys.create("olga", kind="operator", by="t")
+    key = keys.held("olga")[0].id
+    assert key != other.id
+    made = ask(queue)
+    queue.approve(made.id, by=Voter("olga", key), scope="arguments", lasts_s=HOUR)
+    clock.now += 1
+    keys.revoke(other.id, by="t")
+    assert queue.redeem(ASKED) is not None
+    keys.rotate(key, by="t")
+    assert queue.undone(made.id)
+    assert queue.redeem(ASKED) is None
+
+
+def test_a_key_that_had_come_to_its_end_takes_its_approval_along_when_it_is_revoked(
+    queue: Voting, keys: KeyStore, clock: Clock
+) -> None:
+    """Whoever replaced it with an overlap hears only then that it was stolen."""
+    made, key = ask(queue), keys.held("olga")[0].id
+    queue.approve(made.id, by=Voter("olga", key), scope="arguments", lasts_s=3 * HOUR)
+    keys.rotate(key, overlap_s=60.0, by="t")
+    clock.now += 120
+    assert queue.redeem(ASKED) is not None
+    keys.revoke(key, by="t")
+    assert queue.redeem(ASKED) is None
 
 
 def test_an_approval_that_was_used_is_undone_by_each_key_that_it_needed(
-    queue: Approvals, keys: KeyStore, clock: Clock
+    queue: Voting, keys: KeyStore, clock: Clock
 ) -> None:
     """What rests on it further on, as an agreement to a tool, asks by its id."""
     made = ask(queue, quorum=2)
@@ -196,7 +236,7 @@ def test_an_approval_that_was_used_is_undone_by_each_key_that_it_needed(
 
 
 def test_votes_to_what_is_approved_are_told_as_the_approval_takes_them(
-    queue: Approvals, keys: KeyStore, clock: Clock
+    queue: Voting, keys: KeyStore, clock: Clock
 ) -> None:
     """A key that expires takes no vote out of an approval; one that is revoked does, and takes none out of what is over."""
     keys.create("otti", kind="operator", by="t", expires=clock.now + 60)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.approvals.request import Approval, Asked, CannotDecideError
-from gatewright.approvals.store import Approvals
+from gatewright.approvals.request import Approval, Asked, CannotDecideError, Voter
 from gatewright.approvals.votes import cast_vote, check_key, drop_stale, undone_by, who_voted
 from gatewright.identity.keys import KeyStore
+from tests.approvals.voting import Voting, voter
 from tests.storage.parts import operators_in, state_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
@@ -26,7 +26,7 @@ class World:
         state = state_in(folder)
         operators_in(state, "olga", "otto", "otti")
         self.keys = KeyStore(state, clock=lambda: self.now, random=os.urandom)
-        self.store = Approvals(state, clock=lambda: self.now, random=os.urandom)
+        self.store = Voting(state, clock=lambda: self.now, random=os.urandom)
         self.rows = state.section("approvals", "it")
         made = self.store.ask(
             ASKED, arguments="{}", risk="dangerous", reason="", quorum=3, lasts_s=3600
@@ -35,7 +35,9 @@ class World:
         self.one: Approval = made
 
     def vote(self, by: str) -> int | None:
-        found = cast_vote(self.rows, self.one.id, by, self.now, ("once", self.one.expires))
+        found = cast_vote(
+            self.rows, self.one.id, voter(self.rows.state, by), self.now, ("once", self.one.expires)
+        )
         return None if found is None else len(found)
 
     def revoke(self, name: str) -> None:
@@ -81,12 +83,31 @@ def test_two_forms_of_one_name_have_one_vote(world: World) -> None:
     assert world.vote("Jose\u0301") is None
 
 
-def test_who_votes_has_the_key_that_they_showed_when_it_began(world: World) -> None:
-    began = world.now
-    world.now += 1
-    for by in ("olga", "local:root", "oidc:olga"):
-        check_key(world.rows, by, began, world.now)
+def test_who_votes_has_the_very_key_that_they_showed(world: World) -> None:
+    shown = voter(world.rows.state, "olga")
+    for by in (shown, Voter("local:root"), Voter("oidc:olga")):
+        check_key(world.rows, by, world.now)
+    others = [Voter("olga"), voter(world.rows.state, "otto")._replace(name="olga")]
     world.revoke("olga")
-    with pytest.raises(CannotDecideError, match="olga showed has ended") as caught:
-        check_key(world.rows, "olga", began, world.now)
-    assert caught.value.why == "keyless"
+    world.keys.create("olga", kind="operator", by="t")
+    for wrong in (shown, *others, Voter("olga", "none")):
+        with pytest.raises(CannotDecideError, match="olga showed has ended") as caught:
+            check_key(world.rows, wrong, world.now)
+        assert caught.value.why == "keyless"
+    check_key(world.rows, voter(world.rows.state, "olga"), world.now)
+
+
+def test_votes_from_before_their_keys_were_kept_count_by_the_keys_of_that_time(
+    world: World,
+) -> None:
+    """Of a state that an earlier version wrote: any key of the name that was revoked since takes them back."""
+    for by in ("olga", "otto"):
+        world.vote(by)
+    world.rows.execute("UPDATE approval_votes SET key_id = NULL WHERE operator = 'olga'")
+    world.now += 1
+    world.keys.create("olga", kind="operator", by="t")
+    counted, stale = who_voted(world.rows, world.one.id, world.now)
+    assert (set(counted), stale) == ({"olga", "otto"}, [])
+    world.keys.revoke(world.keys.held("olga")[0].id, by="t")
+    assert who_voted(world.rows, world.one.id, world.now) == (["otto"], ["olga"])
+    assert undone_by(world.rows, world.one) == "olga"

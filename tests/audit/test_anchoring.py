@@ -16,7 +16,6 @@ from gatewright.access.issued_grants import Issued
 from gatewright.access.permissions import Permissions
 from gatewright.access.permissions import Word as Permitted
 from gatewright.approvals.request import Asked
-from gatewright.approvals.store import Approvals
 from gatewright.audit.anchoring import (
     Anchoring,
     accept,
@@ -37,6 +36,7 @@ from gatewright.rooms.trust_store import ParticipantChanges, Word
 from gatewright.servers.stopped_servers import StoppedServers
 from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.storage.state import StateDatabase
+from tests.approvals.voting import Voting
 from tests.audit.parts import a_call, fill, records
 from tests.storage.parts import state_in
 
@@ -64,7 +64,7 @@ def _pin(state: StateDatabase, number: int) -> None:
 
 def _approval(state: StateDatabase, number: int) -> None:
     asked = Asked("ann", "files", f"tool-{number}", "a", "d", "p")
-    store = Approvals(state, clock=time.time, random=os.urandom)
+    store = Voting(state, clock=time.time, random=os.urandom)
     store.ask(asked, arguments="{}", risk="safe", reason="", quorum=1, lasts_s=600.0)
 
 

@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 from gatewright.approvals.request import Approval
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 from tests.behaviour.wires import StdioWire
@@ -24,6 +24,8 @@ from tests.storage.parts import operated_state_in
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "audit"]}}
 HOLD_S = 20
+AT_ONCE = "http 2026-07-28"
+"""A door without sessions."""
 
 
 def content(hold_s: float, **approvals: Any) -> dict[str, Any]:
@@ -49,11 +51,11 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @contextmanager
-def queue_of(gateway: Gateway, client: Host) -> Iterator[Approvals]:
+def queue_of(gateway: Gateway, client: Host) -> Iterator[Voting]:
     """The queue of the gateway that this host speaks to, as an operator's command opens it."""
     alone = isinstance(client.wire, StdioWire)
     folder: Path = client.wire.folder if alone else gateway.folder  # type: ignore[attr-defined]
-    made = Approvals(operated_state_in(folder / "state"), clock=time.time, random=os.urandom)
+    made = Voting(operated_state_in(folder / "state"), clock=time.time, random=os.urandom)
     try:
         yield made
     finally:
@@ -61,15 +63,13 @@ def queue_of(gateway: Gateway, client: Host) -> Iterator[Approvals]:
 
 
 @asynccontextmanager
-async def meeting(
-    gateway: Gateway, door: str, **more: Any
-) -> AsyncIterator[tuple[Host, Approvals]]:
+async def meeting(gateway: Gateway, door: str, **more: Any) -> AsyncIterator[tuple[Host, Voting]]:
     async with host(gateway, door, **more) as client:
         with queue_of(gateway, client) as queue:
             yield client, queue
 
 
-async def waiting(queue: Approvals) -> Approval:
+async def waiting(queue: Voting) -> Approval:
     """The request that waits, once there is one."""
     async with asyncio.timeout(HOLD_S):
         while not (found := queue.waiting()):
@@ -176,12 +176,13 @@ async def test_other_rules_make_an_approval_void(tmp_path: Path) -> None:
 
 
 async def test_the_queue_survives_the_gateway(tmp_path: Path) -> None:
+    """For whoever comes back. A session does not, and what was asked in one without a name is nobody else's."""
     with running(tmp_path, content(0)) as gateway:
-        async with meeting(gateway, DOORS[0]) as (client, queue):
+        async with meeting(gateway, AT_ONCE) as (client, queue):
             await client.call("echo__echo", message="x")
             one = await waiting(queue)
     with running(tmp_path, content(0)) as gateway:
-        async with meeting(gateway, DOORS[0]) as (client, queue):
+        async with meeting(gateway, AT_ONCE) as (client, queue):
             queue.approve(one.id, by="olga")
             assert await client.text("echo__echo", message="x") == "x"
 

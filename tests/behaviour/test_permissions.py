@@ -15,7 +15,7 @@ import pytest
 
 from gatewright.access.permissions import Permissions, Word
 from gatewright.approvals.request import Approval
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 from tests.behaviour.access_house import promptly
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
@@ -68,9 +68,7 @@ class House:
 
     def __init__(self, gateway: Gateway, folder: Path) -> None:
         self.gateway = gateway
-        self.queue = Approvals(
-            operated_state_in(folder / "state"), clock=time.time, random=os.urandom
-        )
+        self.queue = Voting(operated_state_in(folder / "state"), clock=time.time, random=os.urandom)
         self.said = Permissions(state_in(folder / "state"), clock=time.time)
 
     def waiting(self, ident: str) -> list[Approval]:

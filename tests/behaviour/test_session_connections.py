@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 from tests.behaviour.gateway import config, running, server
 from tests.behaviour.groundhog_client import RefusedError, connected
 from tests.behaviour.test_approvals import waiting
@@ -27,7 +27,7 @@ async def test_a_call_that_outlives_its_session_starts_no_process(tmp_path: Path
     )
     said = {"security_context": {"session_id": "mine"}}
     with running(tmp_path, content, own_children=True) as gateway:
-        queue = Approvals(operated_state_in(tmp_path / "state"), clock=time.time, random=os.urandom)
+        queue = Voting(operated_state_in(tmp_path / "state"), clock=time.time, random=os.urandom)
         url, key = gateway.urls["groundhog"], gateway.operator_token
         async with connected(url, key) as client, connected(url, key) as other:
             before = gateway.children()

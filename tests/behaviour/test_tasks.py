@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 from tests.behaviour.event_house import bearer, made_key
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
@@ -38,9 +38,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @asynccontextmanager
-async def meeting(
-    gateway: Gateway, door: str, **more: Any
-) -> AsyncIterator[tuple[Host, Approvals]]:
+async def meeting(gateway: Gateway, door: str, **more: Any) -> AsyncIterator[tuple[Host, Voting]]:
     can = CAN if door in MODERN else {}
     async with host(gateway, door, **{"can": can, **more}) as client:
         with queue_of(gateway, client) as queue:

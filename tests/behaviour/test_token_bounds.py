@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 from tests.behaviour.access_house import KEYED
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
@@ -277,7 +277,7 @@ async def test_nobody_agrees_to_a_call_whose_caller_is_gone(tmp_path: Path, door
 
 def _waiting(gateway: Gateway) -> str:
     """The id of the request that waits, once there is one."""
-    made = Approvals(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
+    made = Voting(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
     try:
         end = time.monotonic() + SOON_S
         while not (found := made.waiting()):

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.approvals.store import Approvals
 from gatewright.identity.keys import KeyStore
+from tests.approvals.voting import Voting
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_pinning import content as moody
@@ -38,9 +38,7 @@ async def approved_after(
     gateway: Gateway, client: Host, tool: str, then: Callable[[], Awaitable[object]]
 ) -> str:
     """What a caller hears whose call waited for an operator, who agrees when `then` has happened."""
-    queue = Approvals(
-        operated_state_in(gateway.folder / "state"), clock=time.time, random=os.urandom
-    )
+    queue = Voting(operated_state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
     with closing(queue):
         calling = asyncio.ensure_future(said_of(client, tool))
         async with asyncio.timeout(HOLD_S):

@@ -32,6 +32,7 @@ from gatewright.mcp.client.link import Link
 from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport import slices
+from tests.approvals.voting import voter
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import (
     CONFIG,
@@ -230,7 +231,8 @@ class House(Musts):
         else:
             self.no.add(one.id)
         words = json.dumps({"m": edited}) if edited else ""
-        self.desk.decide(one.id, yes, by="olga", seen=one.arguments, edited=words)
+        by = voter(self.desk._store._rows.state, "olga")
+        self.desk.decide(one.id, yes, by=by, seen=one.arguments, edited=words)
 
     def other_rules(self, one: Approval) -> bool:
         """Whether other rules hold by now than those under which it was asked."""

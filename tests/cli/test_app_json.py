@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gatewright.approvals.request import Asked
-from gatewright.approvals.store import Approvals
+from tests.approvals.voting import Voting
 from tests.cli.gateways import DEMO, serving
 from tests.cli.schemas import commands
 from tests.cli.shell import Done, Shell
@@ -69,7 +69,7 @@ def test_every_command_that_answers_in_json_answers_by_its_schema(shell: Shell) 
 
 def _waiting(state: Path) -> str:
     """A request for approval of the gateway of this state folder."""
-    queue = Approvals(state_in(state), clock=time.time, random=os.urandom)
+    queue = Voting(state_in(state), clock=time.time, random=os.urandom)
     asked = Asked("bot", "demo", "add", "a", "d", "p")
     made = queue.ask(asked, arguments="{}", risk="dangerous", reason="", quorum=1, lasts_s=60)
     queue.close()

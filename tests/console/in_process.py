@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from http.client import HTTPMessage
 from pathlib import Path
@@ -25,6 +25,7 @@ from gatewright.console.screens import made
 from gatewright.console.sessions import ConsoleSessions
 from gatewright.console.site import Site
 from tests.console.raw import Answer, cookie_of, csrf_in
+from tests.storage.parts import key_of
 
 __all__ = ["HOST", "Client", "Within", "newest", "within"]
 
@@ -39,6 +40,8 @@ class Within:
     def __init__(self, gateway: Gateway, url: str = "") -> None:
         self.gateway = gateway
         self.ahead = 0.0
+        self.arrives: Callable[[], object] = lambda: None
+        """Called before a body is handed over, as of a request whose body comes slowly."""
         feature = next(one for one in gateway.features if isinstance(one, ConsoleFeature))
         parts: Dependencies | None = vars(feature)["_parts"]
         assert parts is not None
@@ -62,8 +65,11 @@ class Within:
         return Client(self)
 
     async def person(self, role: ConsoleRole, name: str = "") -> Client:
-        """Somebody who is signed in with a role."""
-        return await self.opened(self.sessions.token_for(Person(name or role, role, "url")))
+        """Somebody who is signed in with a role, by the operator's key of that name where there is one."""
+        key = key_of(self.parts.ground.database, name or role)
+        return await self.opened(
+            self.sessions.token_for(Person(name or role, role, "url", "", key))
+        )
 
     async def opened(self, token: str) -> Client:
         """Whoever redeems a token."""
@@ -98,6 +104,7 @@ class Within:
         async def receive() -> Any:
             found = next(given, None)
             if found is not None:
+                self.arrives()
                 return found
             await asyncio.sleep(0.01 if len(sent) > 1 else 3600)  # only streams wait for this
             return _END

@@ -7,10 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from msgspec.structs import replace
+
 from gatewright.approvals.asked_calls import AskedCalls
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval, Asked
-from gatewright.approvals.store import Approvals
 from gatewright.console.approval_details import ApprovalDetails
 from gatewright.console.changes import Changes
 from gatewright.console.held_definitions import HeldDefinitions
@@ -20,12 +21,14 @@ from gatewright.console.people import Person
 from gatewright.console.whole_texts import WholeTexts
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pins, Seen
-from tests.storage.parts import operated_state_in
+from tests.approvals.voting import Voting
+from tests.storage.parts import key_of, operated_state_in
 
 __all__ = ["ASKED", "OPERATOR", "World"]
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
 OPERATOR = Person("olga", "operator", "key")
+"""Who votes by the key that they have when they ask."""
 GATES = ("authenticate", "access", "confirm")
 
 
@@ -36,7 +39,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         state = self.state = operated_state_in(folder, "ana", "olga", "mallory")
-        self.store = Approvals(state, clock=lambda: self.now, random=os.urandom)
+        self.store = Voting(state, clock=lambda: self.now, random=os.urandom)
         self.queue = ApprovalQueue(self.store, lambda *_, **__: 1)
         self.pins = Pins(state, clock=lambda: self.now)
         self.asked = AskedCalls()
@@ -76,7 +79,8 @@ class World:
 
     def asking(self, id: str, given: Any = None, person: Person = OPERATOR) -> Asking:
         """A request of a person."""
-        return Asking(person, {"id": id}, given)
+        key = person.key or key_of(self.state, person.id)
+        return Asking(replace(person, key=key), {"id": id}, given)
 
     def close(self) -> None:
         """Give the state back."""

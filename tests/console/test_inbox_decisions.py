@@ -14,6 +14,7 @@ from gatewright.console.inbox_list import ListAsked
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
 from tests.console.inbox_parts import ASKED, World
+from tests.storage.parts import key_of, operators_in, revoked_in
 
 
 @pytest.fixture
@@ -85,6 +86,24 @@ async def test_who_asked_does_not_decide(world: World) -> None:
         world.decisions.approve(world.asking(one.id, Decision(digest=one.runs), ann))
     )
     assert (found.status, found.code) == (403, "own")
+
+
+async def test_a_key_that_has_ended_decides_on_nothing_though_its_person_was_let_in(
+    world: World,
+) -> None:
+    """As by a gateway that has not looked yet: the owner has another key in force. One by one and in a batch."""
+    one = world.ask()
+    stolen = Person("olga", "operator", "key", key=key_of(world.state, "olga"))
+    revoked_in(world.state, "olga", world.now)
+    operators_in(world.state, "olga")
+    given = Decision(digest=one.runs)
+    found = await problem_of(world.decisions.approve(world.asking(one.id, given, stolen)))
+    assert (found.status, found.code) == (403, "keyless")
+    batch = Batch(of=[LookedAt(one.id, one.runs)], approve=True)
+    (done,) = await world.decisions.decide(world.asking("", batch, stolen))
+    assert (done.state, "has ended" in done.problem) == ("", True)
+    good = await world.decisions.approve(world.asking(one.id, given))
+    assert good.state == "approved"
 
 
 async def test_of_several_each_is_decided_by_itself(world: World) -> None:

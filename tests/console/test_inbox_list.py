@@ -23,6 +23,7 @@ from gatewright.console.lists import placed
 from gatewright.console.operations import ApiError, read
 from gatewright.console.paging import url_of
 from gatewright.pins.store import Seen
+from tests.approvals.voting import voter
 from tests.console.inbox_parts import ASKED, World
 
 
@@ -66,7 +67,7 @@ def test_what_ends_while_the_page_is_open_stays_where_it_was(world: World) -> No
     """Above and below of what is open: nothing moves under a cursor."""
     first, second = two(world)
     before = lines(world)
-    world.queue.decide(first, False, by="ana", seen="", comment="no")
+    world.queue.decide(first, False, by=voter(world.state, "ana"), seen="", comment="no")
     found = lines(world, ListAsked(open=second, shown=before.shown))
     assert (ids(found), found.opened, found.count) == ([first, second], second, 1)
     assert [one.waits for one in found.rows] == [False, True]
@@ -75,7 +76,7 @@ def test_what_ends_while_the_page_is_open_stays_where_it_was(world: World) -> No
 
 def test_what_is_open_stays_open_when_somebody_else_decides(world: World) -> None:
     first, second = two(world)
-    world.queue.decide(first, True, by="ana", seen="{}")
+    world.queue.decide(first, True, by=voter(world.state, "ana"), seen="{}")
     found = lines(world, ListAsked(open=first, shown=f"{first},{second}"))
     assert found.opened == first
     (row,) = [one for one in found.rows if one.id == first]

@@ -55,8 +55,8 @@ def test_the_record_says_that_it_was_made_in_the_console(tmp_path: Path) -> None
 
 async def test_a_tried_call_waits_for_an_operator_at_once(tmp_path: Path) -> None:
     async with within(tmp_path, DEMO) as console:
-        ann, bob = await console.person("operator", "ann"), await console.person("operator", "bob")
         operators_in(console.parts.ground.database, "bob")
+        ann, bob = await console.person("operator", "ann"), await console.person("operator", "bob")
         tried = {"server": "demo", "tool": "write_note", "arguments": '{"name": "x", "text": "y"}'}
         call = asyncio.create_task(ann.api("POST", "/tools/try", tried))
         async with asyncio.timeout(5):

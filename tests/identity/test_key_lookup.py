@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -24,6 +25,26 @@ def test_a_key_made_elsewhere_counts_at_once_and_a_guess_never_does(tmp_path: Pa
         key, secret = there.create("ada", by="test")
         assert keys.verify(secret) == Caller("ada", "agent", key.id)
         assert keys.verify(secret + "x") == "unknown"
+    finally:
+        here.close()
+        there.close()
+
+
+@pytest.mark.parametrize("kind", ["operator", "agent"])
+def test_an_operators_key_that_is_revoked_elsewhere_is_none_at_once(
+    tmp_path: Path, kind: Literal["operator", "agent"]
+) -> None:
+    """What an operator does lasts; of agents' keys it is read when the state is looked at."""
+    here = KeyStore(state_in(tmp_path), clock=time.time, random=os.urandom)
+    there = KeyStore(state_in(tmp_path), clock=time.time, random=os.urandom)
+    try:
+        keys = FreshKeys(here)
+        key, secret = there.create("ada", kind=kind, by="test")
+        assert keys.verify(secret) == Caller("ada", kind, key.id)
+        there.rotate(key.id, by="test")
+        assert (keys.verify(secret) == "revoked") is (kind == "operator")
+        here.refresh_if_changed()
+        assert keys.verify(secret) == "revoked"
     finally:
         here.close()
         there.close()

@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from gatewright.identity.keys import KeyStore
-from gatewright.identity.operator_words import is_operator_since, revoked_since
+from gatewright.identity.operator_words import (
+    is_in_force,
+    is_operator_since,
+    is_revoked,
+    revoked_since,
+)
 from gatewright.storage.state import Section
 from tests.storage.parts import state_in
 
@@ -59,3 +64,21 @@ def test_a_revocation_ends_what_was_said_before_it_and_nothing_after(world: Worl
     world.keys.revoke(key.id, by="t")
     assert world.says(105.0) == (False, True), "whichever of the two keys said it"
     assert world.says(111.0) == (True, False)
+
+
+def test_a_word_rests_on_its_own_key_and_on_no_other_of_its_name(world: World) -> None:
+    key, _ = world.keys.create("olga", kind="operator", expires=200.0, by="t")
+
+    def stands(name: str = "olga") -> tuple[bool, bool]:
+        return is_in_force(world.rows, name, key.id, world.now), is_revoked(world.rows, key.id)
+
+    assert stands() == (True, False)
+    assert stands("otto")[0] is False, "somebody else's"
+    agent, _ = world.keys.create("ann", by="t")
+    assert not is_in_force(world.rows, "ann", agent.id, world.now)
+    world.now = 200.0
+    assert stands() == (False, False), "it has come to its end"
+    world.keys.create("olga", kind="operator", by="t")
+    world.keys.revoke(key.id, by="t")
+    assert stands() == (False, True)
+    assert is_revoked(world.rows, "none"), "of what is not there nobody can tell"

@@ -17,6 +17,7 @@ from gatewright.storage.state import StateDatabase
 
 __all__ = [
     "NO_DATABASE",
+    "key_of",
     "look",
     "nowhere",
     "only_read",
@@ -45,6 +46,13 @@ def operators_in(state: StateDatabase, *names: str) -> None:
         if not keys.held(name):
             keys.create(name, kind="operator", by="t")
     keys.close()
+
+
+def key_of(state: StateDatabase, name: str) -> str:
+    """The id of the latest key of this operator, of one in force where there is any; empty where they have none."""
+    asked = "SELECT id FROM keys WHERE name = ? AND kind = 'operator' ORDER BY revoked IS NULL DESC, expires IS NULL DESC, created DESC"
+    found = state.engine.execute(asked, (name,)).fetchone()
+    return "" if found is None else str(found[0])
 
 
 def revoked_in(state: StateDatabase, name: str, now: float) -> None:

@@ -24,6 +24,8 @@ DIGESTS = [
     "93997a0a6e756701",
     "7b2ec0a940be9ad1",
     "c5f58f85bcd60aec",
+    "d1e295b24571dc07",
+    "7a45d38401cdb5d5",
 ]
 """Of every migration, in order, what it is. A step that has been released is in the databases of others, so none is ever changed."""
 

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from gatewright.approvals.asked_calls import AskedCalls
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval, Asked
-from gatewright.approvals.store import Approvals
 from gatewright.call import (
     Answer,
     Back,
@@ -36,6 +35,7 @@ from gatewright.mcp.protocol.tasks import EXTENSION, TASK
 from gatewright.servers.task_owners import EACH as TASKS_OF_SERVERS
 from gatewright.tasks.store import EACH, TaskBook
 from gatewright.tasks.tasks import Tasks
+from tests.approvals.voting import Voting
 from tests.gate_parts import AGENT, Mute, Withholding, a_call, a_tool
 from tests.storage.parts import operated_state_in
 
@@ -49,7 +49,7 @@ class World:
     """A kernel that asks operators about every call, with the queue that they decide in."""
 
     def __init__(self, folder: Path) -> None:
-        self.store = Approvals(operated_state_in(folder), clock=lambda: 100.0, random=os.urandom)
+        self.store = Voting(operated_state_in(folder), clock=lambda: 100.0, random=os.urandom)
         self.askers = AskedCalls()
         self.desk = ApprovalQueue(self.store, lambda *_, **__: 1, alone=self.askers.alone)
         self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)

@@ -19,7 +19,7 @@ from html import escape
 from typing import Any, Protocol
 from urllib.parse import unquote_to_bytes
 
-from gatewright.approvals.request import Approval, CannotDecideError
+from gatewright.approvals.request import Approval, CannotDecideError, Voter
 from gatewright.call import Caller, Refusal
 from gatewright.command_text import to_type
 from gatewright.mcp.server.http_headers import HttpHeaders
@@ -64,7 +64,14 @@ class Decides(Protocol):
         """One request, whatever became of it."""
 
     def decide(
-        self, id: str, yes: bool, *, by: str, seen: str, comment: str = "", edited: str = ""
+        self,
+        id: str,
+        yes: bool,
+        *,
+        by: Voter,
+        seen: str,
+        comment: str = "",
+        edited: str = "",
     ) -> Approval:
         """An operator decides on one call, of which they have `seen` the arguments. Raises `CannotDecideError`, `ValueError`."""
 
@@ -151,7 +158,12 @@ class ApprovalPage:
         try:
             comment = given.get("comment", "")
             found = self._queue.decide(
-                one.id, yes, by=caller.id, seen=one.arguments, comment=comment, edited=edited
+                one.id,
+                yes,
+                by=Voter(caller.id, caller.key_id or ""),
+                seen=one.arguments,
+                comment=comment,
+                edited=edited,
             )
         except (CannotDecideError, ValueError) as problem:
             await _send(connection, 409, "Not decided", _form(one, str(problem)))

@@ -205,5 +205,14 @@ async def _asked(call: Call, tool: Tool, version: Callable[[str], str]) -> tuple
         definition_digest=definition,
         policy=f"{policy} {call.profile}" if call.profile else policy,
         kind=call.caller.kind,
+        session=_session(call),
     )
     return asked, arguments.decode()
+
+
+def _session(call: Call) -> str:
+    """What tells a caller without a name from others of that kind, who are strangers to it. Those that come without a session, as in newer MCP
+    and over REST, are one caller: of a call that is repeated nobody can tell whose it is."""
+    if call.caller.kind != "anonymous" or not call.session:
+        return ""
+    return sha256(call.session.encode()).hexdigest()

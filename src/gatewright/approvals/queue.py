@@ -20,7 +20,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any, Protocol
 
-from gatewright.approvals.request import Approval, ApprovalChange, Asked, Scope
+from gatewright.approvals.request import Approval, ApprovalChange, Asked, Scope, Voter
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import Call
@@ -185,7 +185,7 @@ class ApprovalQueue:
         id: str,
         yes: bool,
         *,
-        by: str,
+        by: Voter,
         seen: str,
         comment: str = "",
         edited: str = "",
@@ -199,7 +199,7 @@ class ApprovalQueue:
                 id, by=by, comment=comment, edited=edited, seen=seen, scope=scope, lasts_s=lasts_s
             )
         else:
-            found = self._store.deny(id, by=by, comment=comment)
+            found = self._store.deny(id, by=by.name, comment=comment)
         self._write_down(id)
         self._wake()
         return found

@@ -1,10 +1,10 @@
-"""Types of a request for approval: what it is bound to, its state, scope, steps for the audit trail; `CannotDecideError`."""
+"""Types of a request for approval: what it is bound to, its state, scope, steps for the audit trail; `Voter`, `CannotDecideError`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -18,6 +18,7 @@ __all__ = [
     "CannotDecideError",
     "Scope",
     "State",
+    "Voter",
     "approval_of",
 ]
 
@@ -27,6 +28,14 @@ Scope = Literal["once", "arguments", "tool"]
 
 Asker = Literal["agent", "owner", "operator", "anonymous", "server"]
 """What kind of principal asks: one of `call.Caller.kind`, or a server that asks for a permission."""
+
+
+class Voter(NamedTuple):
+    """Who decides, and by which key."""
+
+    name: str
+    key: str = ""
+    """Its id; empty of who has shown none (`vote_rules.by_key`)."""
 
 
 class CannotDecideError(ValueError):
@@ -53,6 +62,8 @@ class Asked(msgspec.Struct, frozen=True):
     definition_digest: str = ""
     policy: str = ""
     kind: Asker = "agent"
+    session: str = ""
+    """SHA-256 of the session of a caller without a name, which alone tells it from others; empty of everybody else, and where it has none."""
 
 
 class Approval(Asked, frozen=True, kw_only=True):
@@ -102,7 +113,9 @@ class Approval(Asked, frozen=True, kw_only=True):
 
 def approval_of(row: Sequence[Any]) -> Approval:
     """A request out of its row, whose columns are its members in their order."""
-    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))
+    said = dict(zip(Approval.__struct_fields__, row, strict=True))
+    # Requests from before it was kept have none.
+    return Approval(**said | {"session": said["session"] or ""})
 
 
 class ApprovalChange(msgspec.Struct, frozen=True):

@@ -33,6 +33,7 @@ from gatewright.approvals.request import (
     CannotDecideError,
     Scope,
     State,
+    Voter,
     approval_of,
 )
 from gatewright.approvals.shown_arguments import canonical, shown
@@ -48,7 +49,13 @@ FINAL_KEPT_S = 30 * 86_400.0
 _TIDIED_S = 3600.0
 WAITING_EACH = 100
 """How many requests of one caller may wait; beyond that it has to wait itself."""
+WAITING_NAMELESS = 1000
+"""How many of all callers without a name, each of whose sessions is one of them."""
 
+_COUNTED = (  # of this very caller, and of all with its name
+    "SELECT coalesce(sum(coalesce(session, '') = ?), 0), count(*) FROM approvals "
+    "WHERE agent = ? AND kind = ? AND state = 'pending' AND expires > ?"
+)
 _OPEN = "FROM approvals WHERE (state = 'pending' OR (state = 'approved' AND kind <> 'server'))"
 _ENDED_AT_ONCE = 100
 """So many requests whose time is over are ended in one step; more of them wait for the next."""
@@ -98,9 +105,9 @@ class Approvals:
             return waiting
         with self._rows.changing():
             self._expire(now)
-            mine = "SELECT count(*) FROM approvals WHERE agent = ? AND kind = ? AND state = 'pending' AND expires > ?"
-            found = self._rows.execute(mine, (asked.agent, asked.kind, now)).fetchone()
-            if found[0] >= WAITING_EACH:
+            who = asked.session, asked.agent, asked.kind
+            mine, all_alike = self._rows.execute(_COUNTED, (*who, now)).fetchone()
+            if mine >= WAITING_EACH or all_alike >= WAITING_NAMELESS:
                 return None  # no row: a caller that floods the queue costs no more than this
             made = Approval(
                 id="ap_" + self._random(8).hex(),
@@ -207,26 +214,25 @@ class Approvals:
         self,
         id: str,
         *,
-        by: str,
+        by: Voter,
         scope: Scope = "once",
         lasts_s: float | None = None,
         comment: str = "",
         edited: str = "",
         seen: str | None = None,
-        proven: float | None = None,
     ) -> Approval:
         """An operator says yes. With a quorum, the request is approved with the last yes that it needs, for what
         all of them said yes to: the narrowest scope, and the earliest end. `lasts_s` bounds the scopes beyond `once`. `edited` are arguments, as JSON, with which
         it is to run instead: who said yes before has to say so again. `seen` are the arguments that this operator was shown: a
-        yes is to them, and to no others that somebody wrote meanwhile. `proven` is when they showed their key, where that was before now: it has to
-        be in force since. Raises `CannotDecideError`, `ValueError`."""
+        yes is to them, and to no others that somebody wrote meanwhile. The key that
+        they showed has to be in force now. Raises `CannotDecideError`, `ValueError`."""
         if scope != "once" and not lasts_s:
             raise ValueError("an approval for more than one call needs a time after which it ends")
         now = self._clock()
         with self._rows.changing():
-            one = self._decidable(id, by, now)
-            check_key(self._rows, by, now if proven is None else proven, now)
-            check_yes(one, by, scope=scope, edited=edited, seen=seen)
+            one = self._decidable(id, by.name, now)
+            check_key(self._rows, by, now)
+            check_yes(one, by.name, scope=scope, edited=edited, seen=seen)
             if edited:
                 self._edit(one, edited)
             self._drop_stale(id, now)
@@ -234,12 +240,12 @@ class Approvals:
             votes = cast_vote(self._rows, id, by, now, (scope, ends))
             if votes is None:
                 raise CannotDecideError(
-                    "voted", f"{by} has approved {id} already; another operator has to"
+                    "voted", f"{by.name} has approved {id} already; another operator has to"
                 )
             if len(votes) < one.quorum:
-                self._note("voted", id, by, now)
+                self._note("voted", id, by.name, now)
             else:
-                self._decide(one, "approved", agreed_on(votes, one.expires), by, comment)
+                self._decide(one, "approved", agreed_on(votes, one.expires), by.name, comment)
             return self._get(id) or one
 
     def _drop_stale(self, id: str, now: float) -> None:
@@ -332,7 +338,7 @@ class Approvals:
         row = self._rows.execute(
             f"SELECT {_COLUMNS} FROM approvals WHERE agent = ? AND server = ? AND tool = ? "  # noqa: S608 - constants
             "AND (arguments_digest = ? OR (scope = 'tool' AND state = 'approved')) "
-            "AND definition_digest = ? AND policy = ? AND kind = ? AND state = ? AND expires > ? "
+            "AND definition_digest = ? AND policy = ? AND kind = ? AND coalesce(session, '') = ? AND state = ? AND expires > ? "
             "ORDER BY requested LIMIT 1",
             (*msgspec.structs.astuple(asked), state, now),
         ).fetchone()

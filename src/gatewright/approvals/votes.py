@@ -1,19 +1,25 @@
 """Votes of operators on approvals, in the state database: keys to vote with, which votes still count, approvals that rest on a revoked key.
 
-A vote that waits for others counts as long as its operator is one (`identity.operator_words`). An approval that was given and not used up
-holds until a key of somebody whose vote it needed is revoked: that may have been a stolen key's yes. Who votes without a key (`by_key`)
-counts in no quorum, and has none that could be revoked.
+A vote is kept with the id of the key that was shown for it (`identity.operator_words`), and counts by that key alone: while it waits for others, as
+long as the key is in force. An approval that was given and not used up holds until a key whose vote it needed is revoked: that may have been a stolen
+key's yes. Votes from before ids were kept count by the keys that their operator had then. Who votes without a key (`by_key`) counts in no quorum, and
+has none that could be revoked.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from gatewright.approvals.request import Approval, CannotDecideError, Scope, State
+from gatewright.approvals.request import Approval, CannotDecideError, Scope, State, Voter
 from gatewright.approvals.vote_rules import by_key
 from gatewright.command_text import to_type
 from gatewright.identity.key_names import read_alike
-from gatewright.identity.operator_words import is_operator_since, revoked_since
+from gatewright.identity.operator_words import (
+    is_in_force,
+    is_operator_since,
+    is_revoked,
+    revoked_since,
+)
 from gatewright.storage.state import Section
 
 __all__ = ["cast_vote", "check_key", "drop_stale", "undone_by", "who_voted"]
@@ -24,6 +30,8 @@ class _Vote(NamedTuple):
 
     operator: str
     time: float
+    key: str | None
+    """The id of the key that was shown. None of who has none, and in what was written before it was kept."""
 
 
 def who_voted(rows: Section, id: str, now: float) -> tuple[list[str], list[str]]:
@@ -41,36 +49,43 @@ def who_voted(rows: Section, id: str, now: float) -> tuple[list[str], list[str]]
 def _counts(rows: Section, vote: _Vote, state: State | None, now: float) -> bool:
     """Whether a yes counts, to a request that is in this state. What is approved stays so where a key just expires."""
     if state == "pending" and by_key(vote.operator):
-        return is_operator_since(rows, vote.operator, vote.time, now)
+        if vote.key is None:
+            return is_operator_since(rows, vote.operator, vote.time, now)
+        return is_in_force(rows, vote.operator, vote.key, now)
     return state != "approved" or _holds(rows, vote)
 
 
 def _holds(rows: Section, vote: _Vote) -> bool:
     """Whether a yes holds that was counted: no key was revoked that gave it."""
-    return not by_key(vote.operator) or not revoked_since(rows, vote.operator, vote.time)
+    if not by_key(vote.operator):
+        return True
+    if vote.key is None:
+        return not revoked_since(rows, vote.operator, vote.time)
+    return not is_revoked(rows, vote.key)
 
 
-def check_key(rows: Section, by: str, since: float, now: float) -> None:
-    """Whether who votes still has the key that they showed then, and none of theirs was revoked since: a prompt stays open for long. Who
-    decides without one has none to lose. Raises `CannotDecideError`."""
-    if by_key(by) and not is_operator_since(rows, by, since, now):
+def check_key(rows: Section, by: Voter, now: float) -> None:
+    """Whether the very key that who votes has shown is in force: a prompt stays open for long, and a process that has not looked yet takes a key
+    that another one has just revoked. Another key of the same name is no proof: whoever replaces a stolen key has one. Who decides without a key
+    has none to lose. Raises `CannotDecideError`."""
+    if by_key(by.name) and not is_in_force(rows, by.name, by.key, now):
         raise CannotDecideError(
             "keyless",
-            f"the key that {by} showed has ended, so a yes by it does not count: begin again with an operator's key that is in force "
+            f"the key that {by.name} showed has ended, so a yes by it does not count: begin again with an operator's key that is in force "
             f"(`{to_type('key create NAME --operator')}` makes one)",
         )
 
 
 def cast_vote(
-    rows: Section, id: str, by: str, now: float, said: tuple[Scope, float]
+    rows: Section, id: str, by: Voter, now: float, said: tuple[Scope, float]
 ) -> list[tuple[Scope | None, float]] | None:
     """Put down the yes of an operator, for a scope and until a time; what all said yes to so far. None where theirs counts already, under
     this name or one that reads like it."""
-    if read_alike(by, (vote.operator for vote in _votes(rows, id))):
+    if read_alike(by.name, (vote.operator for vote in _votes(rows, id))):
         return None
     rows.execute(
-        "INSERT INTO approval_votes (approval, operator, time, scope, ends) VALUES (?, ?, ?, ?, ?)",
-        (id, by, now, *said),
+        "INSERT INTO approval_votes (approval, operator, time, scope, ends, key_id) VALUES (?, ?, ?, ?, ?, ?)",
+        (id, by.name, now, *said, by.key or None),
     )
     found = rows.execute("SELECT scope, ends FROM approval_votes WHERE approval = ?", (id,))
     return found.fetchall()
@@ -99,7 +114,7 @@ def undone_by(rows: Section, one: Approval) -> str:
 
 def _votes(rows: Section, id: str) -> list[_Vote]:
     found = rows.execute(
-        "SELECT operator, time FROM approval_votes WHERE approval = ? ORDER BY time, operator",
+        "SELECT operator, time, key_id FROM approval_votes WHERE approval = ? ORDER BY time, operator",
         (id,),
     ).fetchall()
     return [_Vote(*row) for row in found]

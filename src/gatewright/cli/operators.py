@@ -25,7 +25,7 @@ from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.identity.keys import KeyStore
 
-__all__ = ["LOCAL", "keys_alone", "local_user", "operator", "require_operator"]
+__all__ = ["LOCAL", "keys_alone", "local_user", "operator", "require_caller", "require_operator"]
 
 LOCAL = "local"
 """Whoever brings the token of the running gateway."""
@@ -44,12 +44,19 @@ def operator(
 
     Raises `CliError` (exit code 6) for everybody else.
     """
+    return _proved(callers, key, folder, fresh=fresh, only_keys=only_keys).id
+
+
+def _proved(
+    callers: KeyStore, key: str | None, folder: Path, *, fresh: bool = False, only_keys: bool
+) -> Caller:
+    """As `operator`, with the id of the key that was shown."""
     if key is not None:
         found = callers.verify(key)
         if isinstance(found, Caller) and found.kind == "operator":
-            return found.id
+            return found
         if not only_keys and _runs_gateway(folder, key):
-            return LOCAL
+            return Caller(LOCAL, "operator")
         raise CliError(
             "this is not the key of an operator",
             code="permission_denied",
@@ -57,7 +64,7 @@ def operator(
             hint=f"make one at a terminal: {to_type('key create NAME --operator')}",
         )
     if fresh or (is_terminal(0) and not only_keys):
-        return local_user()
+        return Caller(local_user(), "operator")
     why = 'the configuration says operators = "key"' if only_keys else "without a terminal"
     raise CliError(
         f"{why}: this needs an operator's key",
@@ -80,10 +87,15 @@ def local_user() -> str:
 
 def require_operator(settings: Settings, key: str | None, *, as_found: bool = False) -> str:
     """The operator (see `operator`) by the keys in the state folder, which is made where there is none; `as_found` only reads it."""
+    return require_caller(settings, key, as_found=as_found).id
+
+
+def require_caller(settings: Settings, key: str | None, *, as_found: bool = False) -> Caller:
+    """The same, with the id of the key that was shown, for what counts by it."""
     folder = settings.storage.path
     with (seen if as_found else opened)(folder) as state:
         callers = KeyStore(state, clock=time.time, random=os.urandom)
-        who = operator(callers, key, folder, only_keys=keys_alone(settings))
+        who = _proved(callers, key, folder, only_keys=keys_alone(settings))
         if not as_found:
             callers.save_last_used()
     return who

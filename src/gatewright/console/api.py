@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,10 +32,16 @@ class ProblemBody(msgspec.Struct, omit_defaults=True):
     """What to do."""
 
 
-async def run(operation: Operation, request: Request, person: Person) -> Response:
-    """Carry one operation out. Raises `ApiError`."""
+async def run(
+    operation: Operation, request: Request, person: Person, still: Callable[[], Person]
+) -> Response:
+    """Carry one operation out. `person` has asked for it; `still` says who that is now, as a body may come slowly, and a key or a role end
+    meanwhile. Raises `ApiError`."""
+    _check_role(person, operation)  # before the body is listened to
+    given = await _given(operation, request)
+    person = still()
     _check_role(person, operation)
-    asking = Asking(person, request.path_params, await _given(operation, request))
+    asking = Asking(person, request.path_params, given)
     result = await operation.run(asking)
     return file_of(result) if isinstance(result, Download) else answered(result)
 

@@ -10,13 +10,14 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.approvals.request import Approval, CannotDecideError
+from gatewright.approvals.request import Approval, CannotDecideError, Voter
 from gatewright.approvals.shown_arguments import canonical
 from gatewright.console.approval_details import ApprovalDetails, Detail, Waiting, waiting
 from gatewright.console.definition_diff import Line, difference
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.inbox_list import PAGE, Where, requests_of
 from gatewright.console.operations import ApiError, Asking, Operation, decide, see
+from gatewright.console.people import Person
 
 __all__ = [
     "ApprovalDecisions",
@@ -182,11 +183,11 @@ class ApprovalDecisions:
 
     async def approve(self, asking: Asking) -> Waiting:
         """Raises `ApiError`."""
-        return waiting(self._approve(asking.person.id, asking.path["id"], asking.given))
+        return waiting(self._approve(asking.person, asking.path["id"], asking.given))
 
     async def deny(self, asking: Asking) -> Waiting:
         """Raises `ApiError`."""
-        return waiting(self._deny(asking.person.id, asking.path["id"], asking.given.comment))
+        return waiting(self._deny(asking.person, asking.path["id"], asking.given.comment))
 
     async def decide(self, asking: Asking) -> list[Decided]:
         """Each by itself: one that cannot be decided on keeps none of the others from it."""
@@ -196,16 +197,16 @@ class ApprovalDecisions:
             try:
                 if given.approve:
                     decision = Decision(digest=one.digest, comment=given.comment)
-                    state = self._approve(asking.person.id, one.id, decision).state
+                    state = self._approve(asking.person, one.id, decision).state
                 else:
-                    state = self._deny(asking.person.id, one.id, given.comment).state
+                    state = self._deny(asking.person, one.id, given.comment).state
                 found.append(Decided(id=one.id, state=state))
             except ApiError as problem:
                 found.append(Decided(id=one.id, problem=problem.message))
             await asyncio.sleep(0)  # each waits for the disk
         return found
 
-    def _approve(self, by: str, id: str, given: Decision) -> Approval:
+    def _approve(self, by: Person, id: str, given: Decision) -> Approval:
         one = self._pending(id)
         if one.unseen and not given.edited:
             said = f"it is not approved here: {one.unseen}"
@@ -221,7 +222,7 @@ class ApprovalDecisions:
             lambda: self._queue.decide(
                 id,
                 True,
-                by=by,
+                by=Voter(by.id, by.key),
                 seen=one.arguments,
                 comment=given.comment,
                 edited=given.edited,
@@ -230,11 +231,12 @@ class ApprovalDecisions:
             )
         )
 
-    def _deny(self, by: str, id: str, why: str) -> Approval:
+    def _deny(self, by: Person, id: str, why: str) -> Approval:
         self._pending(id)
         if not why.strip():
             raise ApiError(422, "no_reason", "a denial needs a reason", "say why, in a sentence")
-        return self._decided(lambda: self._queue.decide(id, False, by=by, seen="", comment=why))
+        voter = Voter(by.id, by.key)
+        return self._decided(lambda: self._queue.decide(id, False, by=voter, seen="", comment=why))
 
     def _pending(self, id: str) -> Approval:
         one = self._queue.get(id)

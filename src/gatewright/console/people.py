@@ -32,6 +32,8 @@ class Person(msgspec.Struct, frozen=True):
     """How they proved it: a URL that this machine gave, an operator's key, an issuer of OpenID Connect, a key with each request."""
     credential: str = ""
     """The key that was shown, which has to be in force with every request; empty for other proofs."""
+    key: str = ""
+    """The id of that key: a vote is cast by it, and counts while it does."""
 
     def may(self, power: Power) -> bool:
         """Whether the role allows it."""

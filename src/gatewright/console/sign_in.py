@@ -249,7 +249,7 @@ def person_of_key(parts: Dependencies, key: str, via: Any) -> Person | None:
     caller = parts.ground.now.identify("http", key or None)
     if not isinstance(caller, Caller) or caller.kind != "operator":
         return None
-    return Person(caller.id, "operator", via, key)
+    return Person(caller.id, "operator", via, key, caller.key_id or "")
 
 
 def record_sign_in(parts: Dependencies, person: Person, what: str, details: dict[str, Any]) -> None:

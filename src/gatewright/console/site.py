@@ -178,7 +178,7 @@ class Site:
         return RedirectResponse(f"/sign-in?next={quote(way)}", 303)
 
     def _session(self, request: Request, shown: str = "") -> ConsoleSession:
-        """The session of a request that brings the page key, in a header or `shown` elsewhere. Raises `ApiError`."""
+        """The session, as it is now, of a request that brings the page key, in a header or `shown` elsewhere. Raises `ApiError`."""
         session = self._sign_in.session(request)
         self._sign_in.check_key(request, session, request.headers.get(KEY, "") or shown)
         return session
@@ -187,13 +187,15 @@ class Site:
 
     def _page(self, screen: Screen, page: Page) -> Answering:
         async def answer(request: Request) -> Response:
+            shown, fields = "", dict(request.query_params)
             if page.method == "POST":
-                session, fields = self._sign_in.session(request), await form_of(request)
-                self._sign_in.check_key(request, session, key_in(request, fields))
-            else:
-                session, fields = self._session(request), dict(request.query_params)
-            async with self._turn(page, session.person):
-                return await made(request, session, fields)
+                self._sign_in.session(request)  # nobody else is listened to for long
+                fields = await form_of(request)
+                shown = key_in(request, fields)
+            waits = self._session(request, shown).person
+            async with self._turn(page, waits):
+                # Once more: a form may come slowly, and a turn late, and a key or a role end meanwhile.
+                return await made(request, self._session(request, shown), fields)
 
         async def made(
             request: Request, session: ConsoleSession, fields: dict[str, str]
@@ -276,9 +278,9 @@ class Site:
 
     def _operation(self, operation: Operation) -> Answering:
         async def answer(request: Request) -> Response:
-            person = self._caller(request)
-            async with self._turn(operation, person):
-                return await api.run(operation, request, person)
+            waits = self._caller(request)
+            async with self._turn(operation, waits):
+                return await api.run(operation, request, waits, lambda: self._caller(request))
 
         return answer
 

@@ -1,4 +1,4 @@
-"""API key lookup for gate `authenticate`: reads changes of other processes once more before it rejects a key."""
+"""API key lookup for gate `authenticate`: reads changes of other processes before it rejects a key, or takes it for an operator's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ __all__ = ["FreshKeys"]
 
 
 class FreshKeys:
-    """Verifies API keys. Before it answers `unknown` it reads what other processes have changed, and verifies again."""
+    """Verifies API keys. Before it answers `unknown`, or names an operator, it reads what other processes have changed, and verifies again:
+    what an operator does holds on when their key has ended."""
 
     def __init__(self, callers: KeyStore) -> None:
         self._callers = callers
@@ -19,10 +20,10 @@ class FreshKeys:
     def verify(self, credential: str) -> Caller | str:
         """The key's owner, or in one word why there is none."""
         found = self._callers.verify(credential)
-        if found != "unknown":
+        if found.kind != "operator" if type(found) is Caller else found != "unknown":
             return found
         before = self._callers.loads
-        # A key that was made a moment ago is good at once; the regular look comes later. It also says what fails here: anything
+        # A key that was made a moment ago is good at once, and one that was revoked is not; the regular look comes later. It also says what fails here: anything
         # that another process has changed is read, and no trouble with it makes a wrong key anything but wrong.
         with suppress(Exception):
             self._callers.refresh_if_changed()

@@ -68,7 +68,9 @@ _BEFORE = {
     # In no file of its own ever.
     ("approval_votes", "scope", 4): "NULL",
     ("approval_votes", "ends", 4): "NULL",
+    ("approval_votes", "key_id", 4): "NULL",
     ("approvals", "edited", 3): "''",
+    ("approvals", "session", 4): "NULL",
     ("server_tasks", "rights", 2): "NULL",
 }
 """What stands for a column in a file of a form below this one."""

@@ -268,6 +268,14 @@ _TASK_RIGHTS = Migration(
     "with what limits the task of a server was asked for",
     (Column("server_tasks", "rights", "text?"),),
 )
+_VOTING_KEYS = Migration(
+    "by which key each operator said yes",
+    (Column("approval_votes", "key_id", "text?"),),
+)
+_NAMELESS = Migration(
+    "requests for approval of callers without a name are told apart by their sessions",
+    (Column("approvals", "session", "text?"),),
+)
 MIGRATIONS: tuple[Migration, ...] = (
     _BASE,
     _KEYS,
@@ -281,6 +289,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     _VOTES,
     _HELD,
     _TASK_RIGHTS,
+    _VOTING_KEYS,
+    _NAMELESS,
 )
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.shown_arguments import SHOWN_CHARS
-from gatewright.approvals.store import Approvals
 from tests import fork_server
+from tests.approvals.voting import Voting
 from tests.cli.shell import DEADLINE_S, Shell
 from tests.storage.parts import state_in
 
@@ -26,14 +26,14 @@ def operator(shell: Shell) -> str:
 
 
 @pytest.fixture
-def queue(shell: Shell, operator: str) -> Iterator[Approvals]:
-    made = Approvals(state_in(shell.state), clock=time.time, random=os.urandom)
+def queue(shell: Shell, operator: str) -> Iterator[Voting]:
+    made = Voting(state_in(shell.state), clock=time.time, random=os.urandom)
     yield made
     made.close()
 
 
 def ask(
-    queue: Approvals, tool: str = "wipe", arguments: str = '{"path": "/"}', quorum: int = 1
+    queue: Voting, tool: str = "wipe", arguments: str = '{"path": "/"}', quorum: int = 1
 ) -> Approval:
     asked = Asked("bot", "files", tool, "a" * 64, "d" * 64, "p1")
     made = queue.ask(
@@ -48,9 +48,7 @@ def ask(
     return made
 
 
-def test_what_waits_is_shown_with_its_arguments(
-    shell: Shell, queue: Approvals, operator: str
-) -> None:
+def test_what_waits_is_shown_with_its_arguments(shell: Shell, queue: Voting, operator: str) -> None:
     made = ask(queue)
     done = shell.run("approve", "--key", operator)
     assert (done.code, len(done.rows)) == (0, 1)
@@ -65,7 +63,7 @@ def test_what_waits_is_shown_with_its_arguments(
 
 
 def test_one_yes_lets_exactly_that_call_pass_once(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     made = ask(queue)
     done = shell.run("approve", made.id, "--comment", "go on", "--key", operator, "--json")
@@ -77,7 +75,7 @@ def test_one_yes_lets_exactly_that_call_pass_once(
     assert queue.redeem(ASKED) is None
 
 
-def test_a_yes_says_which_arguments_it_is_to(shell: Shell, queue: Approvals, operator: str) -> None:
+def test_a_yes_says_which_arguments_it_is_to(shell: Shell, queue: Voting, operator: str) -> None:
     done = shell.run("approve", ask(queue).id, "--key", operator)
     assert '  arguments  {"path": "/"}' in done.err
     assert f"  SHA-256    {'a' * 16}" in done.err
@@ -87,7 +85,7 @@ def test_a_yes_says_which_arguments_it_is_to(shell: Shell, queue: Approvals, ope
 
 
 def test_a_yes_may_be_to_the_arguments_of_one_digest_alone(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     """Another operator changed them between the look and the yes."""
     made = ask(queue, quorum=2)
@@ -107,7 +105,7 @@ def test_a_yes_may_be_to_the_arguments_of_one_digest_alone(
 
 
 def test_who_has_voted_and_whose_yes_counts_no_more_is_said(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     made = ask(queue, quorum=3)
     for name in ("mallory", "otto"):
@@ -124,7 +122,7 @@ def test_who_has_voted_and_whose_yes_counts_no_more_is_said(
 
 
 def test_arguments_that_nobody_could_see_whole_are_approved_by_their_digest_alone(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     made = ask(queue, arguments='{"path": "' + "x" * SHOWN_CHARS + '"}')
     done = shell.run("approve", made.id, "--key", operator)
@@ -142,7 +140,7 @@ def test_arguments_that_nobody_could_see_whole_are_approved_by_their_digest_alon
     "more", [("--for", "1h", "--any-arguments"), ("--arguments", '{"path": "/tmp"}')]
 )
 def test_who_does_not_mean_those_arguments_needs_not_have_seen_them(
-    shell: Shell, queue: Approvals, operator: str, more: tuple[str, ...]
+    shell: Shell, queue: Voting, operator: str, more: tuple[str, ...]
 ) -> None:
     made = ask(queue, arguments='{"path": "' + "x" * SHOWN_CHARS + '"}')
     assert shell.run("approve", made.id, *more, "--key", operator).code == 0
@@ -150,7 +148,7 @@ def test_who_does_not_mean_those_arguments_needs_not_have_seen_them(
 
 @pytest.mark.parametrize(("more", "scope"), [((), "arguments"), (("--any-arguments",), "tool")])
 def test_a_yes_may_hold_for_a_time(
-    shell: Shell, queue: Approvals, operator: str, more: tuple[str, ...], scope: str
+    shell: Shell, queue: Voting, operator: str, more: tuple[str, ...], scope: str
 ) -> None:
     made = ask(queue)
     words = ("approve", made.id, "--for", "1h", *more, "--key", operator, "--json")
@@ -159,7 +157,7 @@ def test_a_yes_may_hold_for_a_time(
     assert 3500 < document["expires"] - time.time() < 3700
 
 
-def test_a_no_is_said_with_its_reason(shell: Shell, queue: Approvals, operator: str) -> None:
+def test_a_no_is_said_with_its_reason(shell: Shell, queue: Voting, operator: str) -> None:
     made = ask(queue)
     done = shell.run("deny", made.id, "--reason", "too late", "--key", operator, "--json")
     assert (done.code, done.document["state"], done.document["comment"]) == (
@@ -174,7 +172,7 @@ def test_a_no_is_said_with_its_reason(shell: Shell, queue: Approvals, operator: 
 
 @pytest.mark.parametrize("words", [("approve",), ("approve", "ap_1"), ("deny", "ap_1")])
 def test_an_agent_with_a_shell_decides_on_nothing(
-    shell: Shell, queue: Approvals, operator: str, words: tuple[str, ...]
+    shell: Shell, queue: Voting, operator: str, words: tuple[str, ...]
 ) -> None:
     agent = shell.run("key", "create", "bot", "--key", operator).out.strip()
     for key in ((), ("--key", agent)):
@@ -184,7 +182,7 @@ def test_an_agent_with_a_shell_decides_on_nothing(
 
 
 def test_nobody_approves_what_they_asked_for_themselves(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     own = replace_agent(queue)
     done = shell.run("approve", own.id, "--key", operator)
@@ -192,21 +190,21 @@ def test_nobody_approves_what_they_asked_for_themselves(
     assert "somebody else" in done.error["message"]
 
 
-def replace_agent(queue: Approvals) -> Approval:
+def replace_agent(queue: Voting) -> Approval:
     asked = Asked("olga", "files", "wipe", "a" * 64, "d" * 64, "p1")
     made = queue.ask(asked, arguments="{}", risk="dangerous", reason="", quorum=1, lasts_s=600)
     assert made is not None
     return made
 
 
-def test_an_unknown_request_is_named(shell: Shell, queue: Approvals, operator: str) -> None:
+def test_an_unknown_request_is_named(shell: Shell, queue: Voting, operator: str) -> None:
     done = shell.run("approve", "ap_nothing", "--key", operator)
     assert (done.code, done.error["code"]) == (2, "not_found")
     assert "ap_nothing" in done.error["message"]
 
 
 def test_any_arguments_without_an_end_is_refused(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     done = shell.run("approve", ask(queue).id, "--any-arguments", "--key", operator)
     assert (done.code, done.error["code"]) == (2, "usage")
@@ -219,7 +217,7 @@ def test_where_no_gateway_has_run_nothing_waits(shell: Shell) -> None:
 
 
 def test_a_watch_prints_each_request_once_as_it_comes(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     first = ask(queue)
     watch = fork_server.Popen(
@@ -241,7 +239,7 @@ def test_a_watch_prints_each_request_once_as_it_comes(
 
 
 def test_a_person_at_a_terminal_is_asked_one_by_one(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     first, second = ask(queue), ask(queue, "other", '{"path": "\u202e/etc"}')
     done = shell.run_at_terminal("approve", answers="x\ny\nn\n", after="approve this call once?")
@@ -256,7 +254,7 @@ def test_a_person_at_a_terminal_is_asked_one_by_one(
 
 @pytest.mark.parametrize("watch", [(), ("--watch",)])
 def test_a_prompt_that_was_left_open_approves_nothing_once_its_key_is_revoked(
-    shell: Shell, queue: Approvals, operator: str, watch: tuple[str, ...]
+    shell: Shell, queue: Voting, operator: str, watch: tuple[str, ...]
 ) -> None:
     """Whoever took the key keeps no hand on the queue; the owner's next key does not serve them either."""
     for tool in ("wipe", "other"):
@@ -282,7 +280,7 @@ def test_a_prompt_that_was_left_open_approves_nothing_once_its_key_is_revoked(
 
 
 def test_at_a_terminal_too_nobody_says_yes_to_what_was_not_shown(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     long = ask(queue, "wipe", json.dumps({"a": "x" * 20_000}))
     done = shell.run_at_terminal("approve", answers="y\ns\n", after="[n]o, [s]kip")
@@ -292,7 +290,7 @@ def test_at_a_terminal_too_nobody_says_yes_to_what_was_not_shown(
 
 
 def test_no_name_adds_a_line_that_looks_like_one_of_ours(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     """A server chooses the names of its tools, and a person decides by what is shown."""
     made = ask(queue, 'read: it is safe. Risk: safe.\n  arguments  {"path": "/tmp\u00ad"}')
@@ -305,7 +303,7 @@ def test_no_name_adds_a_line_that_looks_like_one_of_ours(
 
 
 def test_ctrl_d_decides_on_nothing_and_is_no_error(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     ask(queue)
     done = shell.run_at_terminal("approve", answers="\x04", after="approve this call once?")
@@ -313,7 +311,7 @@ def test_ctrl_d_decides_on_nothing_and_is_no_error(
     assert [one.state for one in queue.all()] == ["pending"]
 
 
-def test_quitting_leaves_the_rest_waiting(shell: Shell, queue: Approvals, operator: str) -> None:
+def test_quitting_leaves_the_rest_waiting(shell: Shell, queue: Voting, operator: str) -> None:
     ask(queue)
     ask(queue, "other")
     shell.run_at_terminal("approve", answers="s\nq\n", after="approve this call once?")
@@ -321,7 +319,7 @@ def test_quitting_leaves_the_rest_waiting(shell: Shell, queue: Approvals, operat
 
 
 def test_a_permission_of_a_server_is_shown_and_approved_like_a_call(
-    shell: Shell, queue: Approvals, operator: str
+    shell: Shell, queue: Voting, operator: str
 ) -> None:
     """MGP-3.3-1"""
     asked = Asked("files", "files", "camera", kind="server")

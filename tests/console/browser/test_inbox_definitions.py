@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from gatewright.approvals.request import Asked
-from gatewright.approvals.store import Approvals
 from gatewright.cli.state_access import opened as state_opened
+from tests.approvals.voting import Voting
 from tests.console.asking import Api
 from tests.console.browser.looks import Opened, settled
 from tests.console.mcp_session import of_operator
@@ -48,7 +48,7 @@ def test_a_server_that_asks_for_a_permission_is_answered(opened: Open, console: 
     page = opened("/inbox").page
     asked = Asked(agent="demo", server="demo", tool="network.outbound", kind="server")
     with state_opened(console.config.parent / "state") as state:
-        store = Approvals(state, clock=time.time, random=os.urandom)
+        store = Voting(state, clock=time.time, random=os.urandom)
         store.ask(
             asked,
             arguments="{}",

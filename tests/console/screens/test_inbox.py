@@ -217,8 +217,8 @@ async def test_the_last_decision_is_said_where_nothing_is_left(tmp_path: Path) -
     async with within(tmp_path) as console:
         queue = console.parts.ground.of(ApprovalQueue)
         assert queue is not None
-        bob = await console.person("operator", "bob")
         operators_in(console.parts.ground.database, "bob")
+        bob = await console.person("operator", "bob")
         said = list[bool]()
         asked = [Asked("ann", "demo", f"write{one}", "d" * 64) for one in range(2)]
         waiting = [

@@ -16,10 +16,10 @@ from typing import Annotated, NamedTuple
 import msgspec
 import typer
 
-from gatewright.approvals.request import Approval, CannotDecideError, Scope
+from gatewright.approvals.request import Approval, CannotDecideError, Scope, Voter
 from gatewright.approvals.store import Approvals
 from gatewright.cli.errors import CliError, Exit
-from gatewright.cli.operators import require_operator
+from gatewright.cli.operators import require_caller
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import (
     is_terminal,
@@ -52,11 +52,10 @@ _DIGEST = 16
 
 
 class Queue(NamedTuple):
-    """The store, and who decides, by a key that they showed in this Unix second."""
+    """The store, and who decides."""
 
     store: Approvals
-    by: str
-    proven: float
+    by: Voter
 
 
 @app.command()
@@ -109,7 +108,6 @@ def approve(  # noqa: PLR0913, PLR0917 - one argument for each option
                     comment=comment,
                     edited=arguments or "",
                     seen=seen,
-                    proven=queue.proven,
                 )
             )
             _tell(queue.store, decided, json=json)
@@ -159,10 +157,11 @@ def opened(config: Path | None, key: str | None) -> Iterator[Queue]:
             exit_code=Exit.UNREACHABLE,
             hint=f"the gateway makes the queue when it first runs: {to_type('serve')}",
         )
-    proven = time.time()  # before it is looked up: what is revoked meanwhile is revoked since
-    by = require_operator(settings, key)
+    who = require_caller(settings, key)
     with opened_state(folder) as state:
-        yield Queue(Approvals(state, clock=time.time, random=os.urandom), by, proven)
+        yield Queue(
+            Approvals(state, clock=time.time, random=os.urandom), Voter(who.id, who.key_id or "")
+        )
 
 
 def decision(decide: Callable[[], Approval]) -> Approval:
@@ -270,9 +269,9 @@ def _decide(queue: Queue, one: Approval, *, yes: bool) -> None:
     store = queue.store
     try:
         if yes:
-            decided = store.approve(one.id, by=queue.by, seen=one.arguments, proven=queue.proven)
+            decided = store.approve(one.id, by=queue.by, seen=one.arguments)
         else:
-            decided = store.deny(one.id, by=queue.by)
+            decided = store.deny(one.id, by=queue.by.name)
         note(f"{one.id} is {decided.state}")
     except CannotDecideError as problem:
         note(visible(str(problem)))

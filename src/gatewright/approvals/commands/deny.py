@@ -27,7 +27,7 @@ def deny(
 ) -> None:
     """Refuse a request. The same call is not put to anybody again before the request would have ended."""
     with opened(config, key) as queue:
-        decided = decision(lambda: queue.store.deny(id, by=queue.by, comment=reason))
+        decided = decision(lambda: queue.store.deny(id, by=queue.by.name, comment=reason))
     if json:
         print_document(decided)
     else:
