@@ -110,9 +110,7 @@ def _entries(one: Kept, changed: Collection[Path]) -> Iterator[str]:
 
 def _is_changed(target: Path, changed: Collection[Path]) -> bool:
     """It is a place to write to, is in one, or holds one."""
-    return any(
-        one == target or one in target.parents or target in one.parents for one in changed
-    )
+    return any(one == target or one in target.parents or target in one.parents for one in changed)
 
 
 def _validators() -> Iterator[str]:

@@ -34,7 +34,16 @@ _IN_VAIN = (
     *("cStringIO", "chardet", "colorama", "compression", "configobj", "cpuinfo", "cython"),
     *("dateutil", "dbus", "dotenv", "dummy_thread", "email_validator", "exceptiongroup", "gi"),
     *("gunicorn", "h2", "ipywidgets", "itsdangerous", "jnius", "linkify_it", "multipart"),
-    *("mypy_extensions", "numarray", "numpy_distutils", "ordereddict", "outcome", "org", "pluggy", "psutil"),
+    *(
+        "mypy_extensions",
+        "numarray",
+        "numpy_distutils",
+        "ordereddict",
+        "outcome",
+        "org",
+        "pluggy",
+        "psutil",
+    ),
     *("py3nvml", "pyodide_js", "pytest", "python_multipart", "python_socks", "pywintypes"),
     *("sentencepiece_model_pb2", "setuptools", "simplejson", "snappy", "sniffio", "socks"),
     *("sqlglotrs", "tensorflow", "thread", "tomli", "tomli_w", "torch", "trio", "tzdata"),
@@ -114,7 +123,9 @@ def _is_module(spec: ModuleSpec | None) -> bool:
 
 def _is_hooked(name: str) -> bool:
     for hook in _HOOKS:
-        with contextlib.suppress(Exception):  # whatever ails it, it then finds nothing for the gateway either
+        with contextlib.suppress(
+            Exception
+        ):  # whatever ails it, it then finds nothing for the gateway either
             if hook.find_spec(name, None) is not None:
                 return True
     return False
