@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import packages_distributions, requires
 from types import CodeType
 
@@ -77,10 +77,12 @@ def _imported(name: str) -> Iterator[str]:
     """Absolute, and what is taken from a package as a module of it, which it may be."""
     spec = _spec(name)
     loader = spec.loader if spec else None
-    if spec is None or not hasattr(loader, "get_code") or not (spec.origin or "").endswith(".py"):
+    if spec is None or not isinstance(loader, SourceFileLoader):
         return
+    code = loader.get_code(spec.name)
+    assert code is not None
     package = name if spec.submodule_search_locations else name.rpartition(".")[0]
-    for level, said, taken in _statements(loader.get_code(spec.name)):
+    for level, said, taken in _statements(code):
         whole = said
         if level:
             base = package.rsplit(".", level - 1)[0]
@@ -98,7 +100,7 @@ def _statements(code: CodeType) -> Iterator[tuple[int, str, tuple[str, ...]]]:
             elif one.opcode == _IMPORT:
                 level, taken = loaded[-2:]
                 assert isinstance(level, int)
-                yield level, one.argval, taken or ()
+                yield level, one.argval, taken if isinstance(taken, tuple) else ()
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _statements(inner)

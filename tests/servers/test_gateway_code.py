@@ -335,43 +335,6 @@ def test_two_projects_that_files_of_paths_name_are_each_looked_at_for_themselves
     assert named_in(two, "app/data", "mine") == {"mine"}
 
 
-def test_a_link_among_modules_leads_to_no_place_to_write_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who writes to `/srv/html` writes to the package that the gateway finds by `proj/html`."""
-    project, served = tmp_path / "proj", tmp_path / "srv"
-    for folder in (project, served / "html" / "pages", served / "data"):
-        folder.mkdir(parents=True)
-    for name in ("html", "data"):
-        (project / name).symlink_to(served / name)
-    monkeypatch.setattr(gateway_code, "_PATH", (str(project), *gateway_code._PATH))
-    kept = found()[str(project)]
-    for place in (served / "html", served / "html" / "pages", served):
-        [one] = shadowing([kept], [str(place)])
-        assert one.path == str(project / "html")
-    assert [*shadowing([kept], [str(served / "data")])] == []
-    with pytest.raises(CannotIsolate, match="its module html"):
-        covered(served / "html").keep(one)
-    whole = covered(served)
-    whole.keep(one)
-    options = [*whole.options()]
-    assert options[options.index(f"{served}/html") - 1] == "--ro-bind"
-
-
-def test_a_link_where_packages_are_installed_leads_to_code_whatever_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`flit install --symlink` makes such a link to the folder of a project."""
-    packages, mine = tmp_path / "site-packages", tmp_path / "proj" / "mine"
-    for folder in (packages, mine):
-        folder.mkdir(parents=True)
-    (packages / "mine").symlink_to(mine)
-    monkeypatch.setattr(site, "getsitepackages", lambda: [str(packages)])
-    monkeypatch.setattr(gateway_code, "_PATH", (*gateway_code._PATH, str(packages)))
-    [one] = shadowing([found()[str(packages)]], [str(mine.parent)])
-    assert one == Kept(str(packages / "mine"), f"where the gateway would find its module mine, by {packages}", whole=True)  # fmt: skip
-
-
 def test_a_cache_of_which_installed_files_are_hard_links_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,7 +210,7 @@ def test_a_folder_that_nobody_may_look_into_has_nothing(
 
 def test_extras_that_are_not_installed_are_looked_for() -> None:
     """Each distribution that an extra says, by the name that it begins with; and no name is left over."""
-    assert {*EXTRAS, "dev"} == {*metadata("gatewright").get_all("Provides-Extra")}
+    assert {*EXTRAS, "dev"} == {*(metadata("gatewright").get_all("Provides-Extra") or ())}
     said = [Requirement(one) for one in distribution("gatewright").requires or ()]
     names = {one.name for one in said if one.marker and any(one.marker.evaluate({"extra": extra}) for extra in EXTRAS)}  # fmt: skip
     names |= {one.name for one in said if one.name == "uvloop"}  # not on every system
