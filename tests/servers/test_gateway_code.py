@@ -128,6 +128,7 @@ def test_a_folder_that_has_the_name_of_a_module_of_the_gateway_is_no_place_to_wr
     (tmp_path / "email").symlink_to(tmp_path.parent)
     assert found_by(kept, tmp_path / "email").path == str(tmp_path / "email")
     assert [*shadowing([Kept(str(tmp_path))], [str(tmp_path / "html")])] == []
+    (tmp_path / "email").unlink()
     assert [*shadowing([kept], [str(tmp_path), str(tmp_path.parent)])] == []
     with pytest.raises(CannotIsolate, match="its module html"):
         Coverings([Shown(str(tmp_path / "html" / "pages"), tmp_path / "html" / "pages", True)]).keep(found_by(kept, tmp_path / "html"))  # fmt: skip
@@ -280,6 +281,58 @@ def test_a_validator_that_is_installed_from_elsewhere_is_kept(
     kept = found()
     assert kept[str(package)] == Kept(str(package), "the validator a, which runs inside the gateway", whole=True)  # fmt: skip
     assert str(package.parent / "one_file.py") in kept
+
+
+def test_what_is_loaded_late_is_taken_by_no_place_to_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Validators, and what keyring's file or variable names: as soon as there is an `__init__` a folder of the name comes before."""
+    names = ("one_file", "from_hook", "by_file", "by_variable", "data")
+    for name in names:
+        (tmp_path / "proj" / name).mkdir(parents=True)
+    (tmp_path / "proj" / "one_file.py").touch()
+    points = {one: EntryPoint(one, f"{one}:prepare", "g") for one in ("one_file", "from_hook")}
+    monkeypatch.setattr(gateway_code, "plugged", lambda: points)
+    file = tmp_path / "python_keyring" / "keyringrc.cfg"
+    file.parent.mkdir()
+    file.write_text("[backend]\nkeyring-path = ~/proj\ndefault-keyring = by_file.deep.Keyring\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    variables = {"XDG_CONFIG_HOME": str(tmp_path), "PYTHON_KEYRING_BACKEND": "by_variable.Keyring"}
+    monkeypatch.setattr(gateway_code, "_ENVIRON", variables)
+    for path in ((str(tmp_path / "proj"), *gateway_code._PATH), gateway_code._PATH):
+        monkeypatch.setattr(gateway_code, "_PATH", path)
+        assert named_in(tmp_path / "proj", *names) == {*names} - {"data"}
+    with pytest.raises(CannotIsolate, match="its module one_file"):
+        covered(tmp_path / "proj" / "one_file").keep(
+            found_by(found()[str(tmp_path / "proj")], tmp_path / "proj" / "one_file")
+        )
+
+
+def test_two_projects_that_files_of_paths_name_are_each_looked_at_for_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second was asked for its own package in itself, and not in the first, where modules of its names lie."""
+    packages, one, two = tmp_path / "site-packages", tmp_path / "one" / "src", tmp_path / "two"
+    for folder in (packages, one / "mine", two / "app" / "data", two / "mine"):
+        folder.mkdir(parents=True)
+    for package in (one / "mine", two / "app"):
+        (package / "__init__.py").touch()
+    (packages / "a.pth").write_text(f"{one}\n")
+    (packages / "b.pth").write_text(f"{two}\n")
+    monkeypatch.setattr(site, "getsitepackages", lambda: [str(packages)])
+    monkeypatch.setattr(site, "ENABLE_USER_SITE", False)
+    own = gateway_code._PATH
+    monkeypatch.setattr(gateway_code, "_PATH", (*own, str(packages), str(one), str(two)))
+    assert found()[str(two)].modules == len(own) + 2
+    assert named_in(two, "app/data", "mine") == set()
+    monkeypatch.setattr(gateway_code, "_PATH", (*own, str(packages), str(two), str(one)))
+    assert named_in(two, "app/data", "mine") == {"mine"}
+    file = tmp_path / "python_keyring" / "keyringrc.cfg"
+    file.parent.mkdir()
+    file.write_text(f"[backend]\nkeyring-path = {two}\n")
+    said(monkeypatch, XDG_CONFIG_HOME=str(tmp_path))
+    assert found()[str(two)].modules == 0
+    assert named_in(two, "app/data", "mine") == {"mine"}
 
 
 def test_a_cache_of_which_installed_files_are_hard_links_is_kept(

@@ -269,6 +269,20 @@ def test_a_gateway_that_is_started_as_a_module_finds_modules_beside_its_configur
         assert whole & {"html", "data"} == {"html"}
 
 
+def test_a_link_beside_a_server_inside_the_gateway_leads_to_its_code(tmp_path: Path) -> None:
+    """Its tools import what they find there by any name."""
+    for name in ("tools", "out/helpers", "out/data"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "tools" / "helpers").symlink_to(tmp_path / "out" / "helpers")
+    said = '[[servers]]\nid = "in"\npython = "./tools"\n' + SERVER.format("out")
+    said += 'isolation = "confined"\nsandbox.write = ["out/helpers", "out/data"]\n'
+    (tmp_path / "mgp.toml").write_text(said)
+    settings, _, _ = loaded(tmp_path)
+    whole = {one.path for one in guarded_of(settings).kept if one.whole}
+    assert str(tmp_path / "tools" / "helpers") in whole
+    assert not {one for one in whole if one.endswith("/data")}
+
+
 def test_a_place_to_write_to_that_would_be_a_module_of_a_server_inside_the_gateway_is_kept_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.metadata import requires
+from functools import lru_cache
+from importlib.machinery import ModuleSpec
+from importlib.metadata import distribution, metadata, packages_distributions
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import gatewright
 from gatewright.servers import module_names
-from gatewright.servers.module_names import is_sought, listed, module_name
+from gatewright.servers.module_names import is_sought, listed, module_name, offered
+from tests.servers.reached import required, sought_in_vain
 
+EXTRAS = ("embeddings", "keyring", "otel", "postgres")
+LATE = [
+    *("asyncpg", "keyring.backend", "onnxruntime", "opentelemetry.sdk.trace", "tokenizers"),
+    *("uvloop", "typer.rich_utils", "rich.markdown", "anyio._backends._trio"),
+    *(f"opentelemetry.exporter.otlp.proto.http.{one}_exporter" for one in ("metric", "trace")),
+]
+"""Modules that are imported in functions, or by names that are put together."""
 SOUGHT = """
 import sys
 names = set()
@@ -26,34 +38,23 @@ class Asked:
             names.add(name.partition(".")[0])
 sys.meta_path.insert(0, Asked())
 import contextlib, importlib, json, pkgutil
-from importlib.metadata import packages_distributions
 import gatewright
-def run(modules):
-    for name in modules:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    found = sorted(names)
-    names.clear()
-    return found
+late = [one for one in sys.argv[1:] if not one.endswith("_trio")]
 modules = [one.name for one in pkgutil.walk_packages(gatewright.__path__, "gatewright.")]
-own = run(one for one in modules if not one.endswith("__main__"))
-extras = ["asyncpg", "keyring.backend", "onnxruntime", "opentelemetry.sdk.trace", "tokenizers", "uvloop"]
-extras += [f"opentelemetry.exporter.otlp.proto.http.{one}_exporter" for one in ("metric", "trace")]
-print(json.dumps([own, run(extras), packages_distributions()]))
+for name in [*(one for one in modules if not one.endswith("__main__")), *late]:
+    importlib.import_module(name)
+print(json.dumps(sorted(names)))
 """
-"""All that is looked for at the top, by the gateway and then by its extras; what is installed comes from which distributions."""
+"""All that is looked for at the top, by the gateway, its libraries and its extras."""
 
 
-def required(name: str, extra: str = "", known: set[str] | None = None) -> set[str]:
-    """The distributions that come with one."""
-    known = set() if known is None else known
-    if name not in known:
-        known.add(name)
-        for said in requires(name) or ():
-            one = Requirement(said)
-            if one.marker is None or one.marker.evaluate({"extra": extra}):
-                required(canonicalize_name(one.name), next(iter(one.extras), ""), known)
-    return known
+@lru_cache(maxsize=1)
+def comes() -> frozenset[str]:
+    """The distributions that come with the gateway and with its extras."""
+    known = set[tuple[str, str]]()
+    for extra in ("", *EXTRAS):
+        required("gatewright", extra, known)
+    return frozenset(one for one, _ in known)
 
 
 @pytest.fixture
@@ -70,8 +71,13 @@ def installed(tmp_path: Path) -> Path:
     return folder
 
 
-def sought(names: Sequence[str], path: Sequence[object], position: int) -> set[str]:
-    return {one for one in names if is_sought(one, [*map(str, path)], position)}
+def sought(
+    names: Sequence[str], path: Sequence[object], position: int, folder: object = None
+) -> set[str]:
+    """In the entry of the path that has the position, or in none of them."""
+    if folder is None:
+        folder = path[position] if position < len(path) else "/none"
+    return {one for one in names if is_sought(one, str(folder), [*map(str, path)], position)}
 
 
 def test_what_is_found_before_cannot_be_taken(tmp_path: Path, installed: Path) -> None:
@@ -98,6 +104,52 @@ def test_what_is_found_before_cannot_be_taken(tmp_path: Path, installed: Path) -
     assert sought(names, path, sys.maxsize) == {"ns", "usercustomize"}
 
 
+def test_a_folder_is_left_out_by_what_it_is_and_not_by_its_position(tmp_path: Path) -> None:
+    """It may not be on the path yet, stand there twice, or under another name: then others are looked at all the same."""
+    first, src, link = tmp_path / "first", tmp_path / "src", tmp_path / "link"
+    for folder in (first, src / "lazy"):
+        folder.mkdir(parents=True)
+    (src / "lazy" / "__init__.py").touch()
+    link.symlink_to(src)
+    names = ("lazy",)
+    assert sought(names, [first, src], 1, tmp_path / "new") == {"lazy"}
+    assert sought(names, [first, src], sys.maxsize, tmp_path / "new") == set()
+    assert sought(names, [src, first, link], 0, src) == set()
+    assert sought(names, [src, first, link], 0, link) == set()
+    assert sought(names, [first, src], 0, first) == {"lazy"}
+
+
+def test_what_only_a_hook_of_an_editable_installation_finds_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path comes before such hooks; one that fails hides nothing that the next one knows."""
+
+    class Hook:
+        def __init__(self, *names: str) -> None:
+            self.names = names
+
+        def find_spec(self, name: str, path: object) -> object:
+            return (ModuleSpec(name, None) if name in self.names else None) if self.names else 1 / 0
+
+    monkeypatch.setattr(module_names, "_HOOKS", [Hook(), Hook("edited")])
+    assert sought(("edited", "data"), [tmp_path], 0) == {"edited"}
+
+
+def test_what_distributions_offer_as_plug_ins_is_known_by_its_module() -> None:
+    """keyring and others load all of it, late; commands are started for themselves."""
+    assert {"keyring", "opentelemetry"} <= offered()
+    assert "pip" not in offered()
+    assert all(one and "." not in one and ":" not in one for one in offered())
+
+
+def test_a_folder_that_says_what_is_installed_is_looked_for_in_every_folder_of_modules(
+    tmp_path: Path,
+) -> None:
+    """Its entry points name validators."""
+    names = ("new-1.dist-info", "new.egg-info", "new.info")
+    assert sought(names, [*sys.path, tmp_path], len(sys.path)) == {*names[:2]}
+
+
 def test_what_comes_before_all_that_is_found_on_the_path_is_never_taken() -> None:
     """Built into the interpreter, or frozen."""
     assert sought(("sys", "site", "os", "codecs", "json"), [], 0) == {"json"}
@@ -118,6 +170,28 @@ def test_a_vendored_package_is_one_of_the_gateway(installed: Path) -> None:
     assert sought(("package", "ns", "stray"), [installed], 0) == {"package", "ns"}
 
 
+def test_a_namespace_is_told_from_a_stray_folder_by_what_was_installed(
+    tmp_path: Path, installed: Path
+) -> None:
+    """Its packages may lie deeper, or be plain or compiled modules; documents that came along by mistake are none."""
+    files = {
+        "cloud/deep/er/__init__.py": "cloud",
+        "plain/one.py": "plain",
+        "fast/one.abi3.so": "fast",
+        '"odd, name/one.py"': "odd, name",
+        "docs/conf.py": "docs",
+        "docs/__pycache__/conf.cpython-311.pyc": "docs",
+        "text/one.txt": "text",
+    }
+    for file, folder in files.items():
+        (installed / folder).mkdir(exist_ok=True)
+        assert file.strip('"').startswith(f"{folder}/")
+    record = "".join(f"{one},sha256=abc,1\n" for one in files) + "alone.py,,\n"
+    (installed / "one-1.dist-info" / "RECORD").write_text(record)
+    names = {*files.values()}
+    assert sought([*names, "stray"], [tmp_path, installed], 0) == names - {"docs", "text"}
+
+
 def test_a_folder_that_nobody_may_look_into_has_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,9 +209,13 @@ def test_a_folder_that_nobody_may_look_into_has_nothing(
 
 
 def test_extras_that_are_not_installed_are_looked_for() -> None:
-    extras = ("asyncpg", "keyring", "onnxruntime", "opentelemetry", "tokenizers", "uvloop")
-    assert {*extras} == {*module_names._EXTRAS}
-    assert sought(extras, (), 0) == {*extras}
+    """Each distribution that an extra says, by the name that it begins with; and no name is left over."""
+    assert {*EXTRAS, "dev"} == {*(metadata("gatewright").get_all("Provides-Extra") or ())}
+    said = [Requirement(one) for one in distribution("gatewright").requires or ()]
+    names = {one.name for one in said if one.marker and any(one.marker.evaluate({"extra": extra}) for extra in EXTRAS)}  # fmt: skip
+    names |= {one.name for one in said if one.name == "uvloop"}  # not on every system
+    assert {one.partition("-")[0] for one in names} == {*module_names._EXTRAS}
+    assert sought(module_names._EXTRAS, (), 0) == {*module_names._EXTRAS}
 
 
 @pytest.mark.parametrize(
@@ -153,21 +231,41 @@ def test_extras_that_are_not_installed_are_looked_for() -> None:
 )
 def test_a_file_is_a_module_by_how_it_ends(entry: str, module: str) -> None:
     assert module_name(entry) == module
-    assert is_sought(entry, (), 0) is (module in {"html", "json"})
+    assert is_sought(entry, "/none", (), 0) is (module in {"html", "json"})
 
 
 def test_compiled_modules_are_those_of_the_modules_beside_them() -> None:
-    assert is_sought("__pycache__", sys.path, sys.maxsize)
+    assert is_sought("__pycache__", "/none", sys.path, sys.maxsize)
+
+
+def unknown(names: set[str]) -> set[str]:
+    """Of names that are looked for those that nobody knows, and that nothing has which comes with the gateway."""
+    installed = {one for one, whose in packages_distributions().items() if not comes().isdisjoint(map(canonicalize_name, whose))}  # fmt: skip
+    known = {*sys.stdlib_module_names, *module_names._IN_VAIN, *module_names._EXTRAS, "gatewright"}
+    standard = {*map(module_name, listed(str(Path(os.__file__).parent)))}
+    return names - installed - known - standard
 
 
 def test_all_that_the_gateway_and_its_libraries_look_for_in_vain_is_known() -> None:
-    """Another library may try more: each such name belongs to `_IN_VAIN`, and so does what is here for developers alone."""
-    done = subprocess.run([sys.executable, "-c", SOUGHT], capture_output=True, check=True, cwd="/")
-    own, extras, installed = json.loads(done.stdout)
-    comes = required("gatewright")
-    there = {one for one, whose in installed.items() if not comes.isdisjoint(map(canonicalize_name, whose))}  # fmt: skip
-    vain = {*own} - there | {*extras} - {*installed}
-    assert "brotli" in vain
-    known = {*sys.stdlib_module_names, *module_names._IN_VAIN, *module_names._EXTRAS, "gatewright"}
-    standard = {*map(module_name, listed(str(Path(os.__file__).parent)))}
-    assert vain - known - standard == set()
+    """Another library may try more: each such name belongs to `_IN_VAIN`, whoever has it here for developers alone."""
+    done = subprocess.run(
+        [sys.executable, "-c", SOUGHT, *LATE], capture_output=True, check=True, cwd="/"
+    )
+    names = {*json.loads(done.stdout)}
+    assert {"brotli", "linkify_it"} <= names
+    assert unknown(names) == set()
+
+
+def test_what_is_imported_in_functions_that_are_never_called_here_is_known_as_well() -> None:
+    """By what the code of all that can be reached says."""
+    import keyring.backends  # noqa: PLC0415 - else the gateway's tests would run without the extra
+
+    folders = {one.__name__: one.__path__ for one in (gatewright, keyring.backends)}
+    starts = [one.name for name, path in folders.items() for one in pkgutil.walk_packages(path, f"{name}.")]  # fmt: skip
+    points = (point for one in comes() for point in distribution(one).entry_points)
+    starts += [one.module for one in points if not one.group.endswith("_scripts")]
+    # On another kind of machine, which has no isolation.
+    names = sought_in_vain([*starts, *LATE], comes(), without="urllib3.contrib.emscripten")
+    assert {"linkify_it", "trio", "dotenv", "h2"} <= {*names}
+    found = unknown({*names})
+    assert {one: names[one] for one in found} == {}

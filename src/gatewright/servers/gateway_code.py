@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from gatewright.servers.module_names import is_sought, listed, module_name
+from gatewright.servers.module_names import is_sought, listed, module_name, offered
 from gatewright.transport.isolation.rules import Kept, real_path
 from gatewright.validators.registry import plugged
 
@@ -79,19 +79,49 @@ def _archive_of(path: Path) -> Path:
 def shadowing(
     kept: Iterable[Kept], places: Iterable[str], more: Collection[str] = ()
 ) -> Iterator[Kept]:
-    """Those of these places to write to, each as the entry of a folder of modules that it is or is in, under whose name the gateway would
-    find a module of its own there, or one of these: `html` beside the configuration comes before that of Python as soon as it is a package."""
+    """Those of these places to write to, each as the entry of a folder of modules that it is or is in, or that leads to it, under whose name
+    the gateway would find a module of its own there, or one of these: `html` beside the configuration comes before that of Python as soon as
+    it is a package."""
     named = [Path(one).absolute() for one in places]
     # A link beside the configuration is imported from as well.
     changed = {*map(real_path, named), *(real_path(one.parent) / one.name for one in named)}
+    if not changed:
+        return
+    sought = {*more, *offered(), *_validators(), *_backend()}
     for one in kept:
-        folder = real_path(one.path)
-        for place in changed if one.modules is not None and not one.whole else ():
-            if folder in place.parents:
-                entry = place.relative_to(folder).parts[0]
-                if is_sought(entry, _PATH, one.modules or 0, more):
-                    why = f"where the gateway would find its module {module_name(entry)}, by {one.path}"
-                    yield Kept(str(folder / entry), why, whole=True)
+        for entry in sorted({*_entries(one, changed)}):
+            if one.whole or is_sought(entry, one.path, _PATH, one.modules or 0, sought):
+                why = f"where the gateway would find its module {module_name(entry)}, by {one.path}"
+                yield Kept(str(real_path(one.path) / entry), why, whole=True)
+
+
+def _entries(one: Kept, changed: Collection[Path]) -> Iterator[str]:
+    """What is in a folder of modules and may become others' words. What is whole needs no place in it looked at, but links lead out of it."""
+    if one.modules is None:
+        return
+    folder = real_path(one.path)
+    for place in changed if not one.whole else ():
+        if folder in place.parents:
+            yield place.relative_to(folder).parts[0]
+    for entry in listed(str(folder)):
+        if os.path.islink(folder / entry) and _is_changed(real_path(folder / entry), changed):  # noqa: PTH114 - that of Path raises where this user may not look
+            yield entry
+
+
+def _is_changed(target: Path, changed: Collection[Path]) -> bool:
+    """It is a place to write to, is in one, or holds one."""
+    return any(one == target or one in target.parents or target in one.parents for one in changed)
+
+
+def _validators() -> Iterator[str]:
+    """They are loaded late."""
+    return (point.module.partition(".")[0] for point in plugged().values())
+
+
+def _backend() -> Iterator[str]:
+    """What keyring imports by name, as late: by a variable, or by its file."""
+    named = _ENVIRON.get("PYTHON_KEYRING_BACKEND"), _keyring("default-keyring")
+    return (one.strip().partition(".")[0] for one in named if one)
 
 
 def _place(one: Kept) -> str:
@@ -138,13 +168,17 @@ def _searched() -> Iterator[Kept]:
 
 def _path_files() -> Iterator[Kept]:
     """What files of paths name where packages are installed: `site` passes over what is missing, until it is there."""
+    known = {*map(real_path, _PATH)}
     for folder in _site_folders():
         position = _PATH.index(folder) + 1 if folder in _PATH else 0
         for file in (Path(folder, one) for one in listed(folder) if one.endswith(".pth")):
             why = f"where the gateway looks for modules ({file})"
             for line in _lines(file):
                 if line.strip() and not line.startswith(_NO_FOLDER):
-                    yield Kept(str(Path(folder, line.rstrip())), why, modules=position)
+                    path = Path(folder, line.rstrip())
+                    # What is there has its own position on the path, after those of files before.
+                    first = None if real_path(path) in known else position
+                    yield Kept(str(path), why, modules=first)
 
 
 def _lines(file: Path) -> list[str]:
@@ -175,26 +209,34 @@ def _plug_ins() -> Iterator[Kept]:
 def _configured() -> Iterator[Kept]:
     """What optional libraries read in a home: keyring loads whatever its file names."""
     if find_spec("keyring") is not None:
-        folder = Path(_ENVIRON.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-        file = folder / "python_keyring" / "keyringrc.cfg"
-        yield Kept(str(file), "the configuration of keyring, which the gateway loads code by")
-        yield from _backends(file)
+        said = "the configuration of keyring, which the gateway loads code by"
+        yield Kept(str(_keyring_file()), said)
+        if path := _keyring("keyring-path"):
+            said = "where keyring has the gateway look for modules (keyringrc.cfg)"
+            # It puts the folder before all others.
+            yield Kept(os.path.expanduser(path), said, modules=0)  # noqa: PTH111 - that of Path raises for an unknown user
     trusted = Path.home() / ".postgresql"
     if find_spec("asyncpg") is not None and os.path.lexists(trusted):
         yield Kept(str(trusted), "where the gateway's certificates for PostgreSQL are")
 
 
-def _backends(file: Path) -> Iterator[Kept]:
+def _keyring_file() -> Path:
+    folder = Path(_ENVIRON.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return folder / "python_keyring" / "keyringrc.cfg"
+
+
+def _keyring(option: str) -> str:
+    """What the file of keyring says; empty where that is nothing."""
+    file = _keyring_file()
     if not os.path.lexists(file):
-        return
+        return ""
     from configparser import Error, RawConfigParser  # noqa: PLC0415 - few have such a file
 
     parser = RawConfigParser()
     with contextlib.suppress(OSError, Error, UnicodeDecodeError):
         parser.read(file, encoding="utf-8")
-        said = "where keyring has the gateway look for modules (keyringrc.cfg)"
-        # It puts the folder before all others.
-        yield Kept(parser.get("backend", "keyring-path").strip(), said, modules=0)
+        return parser.get("backend", option).strip()
+    return ""
 
 
 def _named() -> Iterator[Kept]:

@@ -124,7 +124,7 @@ def _modules(server: Server) -> Iterator[Kept]:
         yield Kept(str(own.parent), why, modules=LAST)
         yield Kept(str(own.with_name(f"{own.name}.py")), why)
     # Subfolders are searched for modules, so what is to be written to in one of them is code, too; elsewhere it is data.
-    yield Kept(str(own), why, whole=True)
+    yield Kept(str(own), why, whole=True, modules=LAST)
 
 
 def _own(server: Server) -> Path:

@@ -5,9 +5,11 @@ Asked of the import system, which runs no code of a module at the top to find it
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from importlib.machinery import (
     BuiltinImporter,
     FrozenImporter,
@@ -15,19 +17,46 @@ from importlib.machinery import (
     PathFinder,
     all_suffixes,
 )
+from importlib.metadata import distributions
+from itertools import dropwhile
 
-__all__ = ["is_sought", "listed", "module_name"]
+from gatewright.transport.isolation.rules import real_path
+
+__all__ = ["is_sought", "listed", "module_name", "offered"]
 
 _COMPILED = "__pycache__"
 _AT_START = ("sitecustomize", "usercustomize")
 _EXTRAS = ("asyncpg", "keyring", "onnxruntime", "opentelemetry", "tokenizers", "uvloop")
 _IN_VAIN = (
-    *("_ruamel_yaml", "_ruamel_yaml_clibz", "_wmi", "a2wsgi", "aiodns", "backports", "bcrypt"),
-    *("brotli", "brotlicffi", "dbus", "gi", "multipart", "mypy_extensions"),
-    *("org", "psutil", "python_multipart", "python_socks", "pywintypes", "snappy"),
-    *("sniffio", "sqlglotrs", "tzdata", "watchfiles", "win32ctypes"),
+    *("IPython", "Numeric", "OpenSSL", "_dummy_thread", "_interpqueues", "_interpreters"),
+    *("_pytest", "_ruamel_yaml", "_ruamel_yaml_clibz", "_typeshed", "_wmi", "a2wsgi", "aiodns"),
+    *("annotationlib", "async_timeout", "backports", "bcrypt", "brotli", "brotlicffi"),
+    *("cStringIO", "chardet", "colorama", "compression", "configobj", "cpuinfo", "cython"),
+    *("dateutil", "dbus", "dotenv", "dummy_thread", "email_validator", "exceptiongroup", "gi"),
+    *("gunicorn", "h2", "ipywidgets", "itsdangerous", "jnius", "linkify_it", "multipart"),
+    *(
+        "mypy_extensions",
+        "numarray",
+        "numpy_distutils",
+        "ordereddict",
+        "outcome",
+        "org",
+        "pluggy",
+        "psutil",
+    ),
+    *("py3nvml", "pyodide_js", "pytest", "python_multipart", "python_socks", "pywintypes"),
+    *("sentencepiece_model_pb2", "setuptools", "simplejson", "snappy", "sniffio", "socks"),
+    *("sqlglotrs", "tensorflow", "thread", "tomli", "tomli_w", "torch", "trio", "tzdata"),
+    *("watchfiles", "werkzeug", "win32cred", "win32ctypes", "win32pdh", "wsproto", "zttp"),
 )
-"""What Python (`org`, of Jython) and libraries try to import, and go on without."""
+"""What Python (`org`, of Jython) and libraries try to import, and go on without, at the top or in a function."""
+_METADATA = (".dist-info", ".egg-info")
+"""How folders end that say which modules are loaded as plug-ins; they are looked for wherever modules are."""
+_SCRIPTS = ("console_scripts", "gui_scripts")
+_NO_MODULES = ("/conf.py", "__pycache__")
+"""Sphinx's, as some distributions install their `docs` by mistake, which nobody imports; and what is compiled stands beside its source."""
+_HOOKS = [*dropwhile(lambda one: one is not PathFinder, sys.meta_path)][1:]
+"""Of editable installations: what they find is found on the path before."""
 _LOADED = frozenset(one.partition(".")[0] for one in sys.modules)
 """As the gateway starts: what is installed by hooks is in no folder of its path. Later come modules of servers that run inside it."""
 _NAMES = frozenset(
@@ -35,21 +64,40 @@ _NAMES = frozenset(
 )
 
 
-def is_sought(entry: str, path: Sequence[str], position: int, more: Collection[str] = ()) -> bool:
-    """`entry` is in a folder before which so many entries of `path`, the gateway's path of modules, come; `more` are modules that
-    the gateway imports on the word of its configuration."""
+def is_sought(
+    entry: str, folder: str, path: Sequence[str], position: int, more: Collection[str] = ()
+) -> bool:
+    """`entry` is in `folder`, before which so many entries of `path`, the gateway's path of modules, come, whether it is one of them or
+    not yet; `more` are modules that the gateway imports on the word of its configuration."""
     name = module_name(entry)
-    if name == _COMPILED:  # of the modules beside it
+    if name == _COMPILED or entry.endswith(_METADATA):  # of the modules beside it
         return True
     # No identifier has to be one: Python's own `_sysconfigdata_…` has a dash.
-    if "." in name or _is_earlier(name, path[:position]):
+    if "." in name or _is_earlier(name, _without(folder, path[:position])):
         return False
-    others = [*path[:position], *path[position + 1 :]]
     return (
         name in _NAMES
         or name in more
-        or _is_module(_found(name, others))
+        or _is_module(_found(name, _without(folder, path)))
+        or _is_hooked(name)
         or _is_installed(name, path)
+    )
+
+
+def _without(folder: str, path: Sequence[str]) -> list[str]:
+    """By what they are, as one folder may have several names, and several places on the path."""
+    real = real_path(folder)
+    return [one for one in path if real_path(one) != real]
+
+
+@lru_cache(maxsize=1)
+def offered() -> frozenset[str]:
+    """Modules that installed distributions offer as plug-ins, to the gateway (validators) or to its libraries, which load them late."""
+    points = (point for one in distributions() for point in one.entry_points)
+    return frozenset(
+        one.value.partition(":")[0].partition(".")[0].strip()
+        for one in points
+        if one.group not in _SCRIPTS
     )
 
 
@@ -73,12 +121,41 @@ def _is_module(spec: ModuleSpec | None) -> bool:
     return spec is not None and spec.origin is not None
 
 
+def _is_hooked(name: str) -> bool:
+    for hook in _HOOKS:
+        with contextlib.suppress(
+            Exception
+        ):  # whatever ails it, it then finds nothing for the gateway either
+            if hook.find_spec(name, None) is not None:
+                return True
+    return False
+
+
 def _is_installed(name: str, path: Sequence[str]) -> bool:
     """Whether packages are installed where it is found; a namespace is one of packages there, and no stray folder."""
-    spec = _found(name, [one for one in path if any(entry.endswith(".dist-info") for entry in listed(one))])  # fmt: skip
+    homes = tuple(one for one in path if any(entry.endswith(_METADATA[0]) for entry in listed(one)))
+    spec = _found(name, homes)
     if spec is None or spec.origin is not None:
         return spec is not None
-    return any(map(_has_packages, spec.submodule_search_locations or ()))
+    # Distributors of systems leave the records out.
+    folders = spec.submodule_search_locations or ()
+    return any(map(_has_packages, folders)) or name in _recorded(homes)
+
+
+@lru_cache(maxsize=4)
+def _recorded(homes: tuple[str, ...]) -> frozenset[str]:
+    """The folders that distributions say they have modules in, at whatever depth."""
+    records = (one.read_text("RECORD") or "" for one in distributions(path=[*homes]))
+    return frozenset(name for record in records for name in _folders_in(record))
+
+
+def _folders_in(record: str) -> Iterator[str]:
+    endings = tuple(all_suffixes())
+    for line in record.splitlines():
+        # Hash and size have no comma; a name that has one is in quotation marks.
+        file = line.rsplit(",", 2)[0].strip('"')
+        if "/" in file and file.endswith(endings) and not any(one in file for one in _NO_MODULES):
+            yield file.partition("/")[0]
 
 
 def _has_packages(folder: str) -> bool:
