@@ -182,7 +182,7 @@ class Register:
         """Raises `Conflict` where calls by this name lead to a server's tool now, for they would lead elsewhere, or where it is read
         as that of somebody else's tool. A name of the registry leads to it already."""
         name = tool.name
-        if any(one.name == name for one in self._making.registry.tools):
+        if self._making.registry.has(name):
             return
         if own := begins_as_ours(name):
             raise Conflict(f"{name} reads as one of the gateway's own tools ({own})", "name")
