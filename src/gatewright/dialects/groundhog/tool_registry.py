@@ -12,7 +12,7 @@ goes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -30,22 +30,29 @@ from gatewright.sdk.versions import precedence
 from gatewright.servers.listing import Listing
 from gatewright.servers.local import Function, LocalServer
 from gatewright.servers.spec import ServerSpec
+from gatewright.transport.slices import in_slices
 
 __all__ = ["MOST_EACH", "Conflict", "Registered", "Registry", "TooMany"]
 
 
 MOST_EACH = 1_000
 """So many tools, each version counted, one caller may answer for over its connections: all are listed anew with each."""
+_ATTEMPTS = 3
+"""How often what is listed is made ready anew because something changed meanwhile."""
 _MOST_LEFT = 10_000
 """So many names of tools whose owners left are kept for them, until the gateway is started again."""
 
 
 class Conflict(Exception):  # noqa: N818 - a verdict
-    """There is another tool of this name and version, or another's of this name. `field` is what has to differ."""
+    """There is another tool of this name and version, or another's of this name. `field` is what has to differ, `of` the server and the
+    tool that the message is about (or "" for all of the server): words for those who may know of that."""
 
-    def __init__(self, message: str, field: str = "version") -> None:
+    def __init__(
+        self, message: str, field: str = "version", of: tuple[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.field = field
+        self.of = of
 
 
 class TooMany(Exception):  # noqa: N818 - a verdict
@@ -98,6 +105,8 @@ class Registry(LocalServer):
         """Of what is not offered any more."""
         self._names = NameOwners()
         """Of all that is offered, and of these."""
+        self._leaving: dict[tuple[str, str], Registered] = {}
+        """What is listed yet, and was left by its owner."""
         self._each: Counter[str] = Counter()
         """Owner → how many it answers for."""
 
@@ -135,7 +144,7 @@ class Registry(LocalServer):
         key = one.name, one.version
         known = self._kept.get(key)
         self._each[one.owner] += 1
-        if known is not None:
+        if known is not None and self._leaving.pop(key, None) is None:
             self._each[known.owner] -= 1
         if one.shipped:
             self._shipped[key] = one
@@ -154,8 +163,9 @@ class Registry(LocalServer):
         key = one.name, one.version
         if self._names.owner(one.name) not in (None, one.owner):
             away = "" if self.has(one.name) else ", who is not connected"
-            raise Conflict(f"{one.name} is a tool that somebody else answers for{away}", "name")
-        known = self._kept.get(key)
+            what = f"{one.name} is a tool that somebody else answers for{away}"
+            raise Conflict(what, "name", (SHIPPED, one.name))
+        known = None if key in self._leaving else self._kept.get(key)
         if known is not None and not known.shipped:
             if known.fingerprint == one.fingerprint:
                 return False
@@ -176,8 +186,40 @@ class Registry(LocalServer):
         if gone:
             self._offer(dict.fromkeys(name for name, _ in gone))
 
+    async def leave(
+        self, keys: Sequence[tuple[str, str]], ahead: Callable[[Listing], Awaitable[None]]
+    ) -> None:
+        """The same in slices, however many there are, and what is listed then is made ready by `ahead`. Until then it is listed what
+        was; for whoever registers, these are gone at once."""
+        going = {key: self._kept[key] for key in keys if key in self._kept}
+        going = {key: one for key, one in going.items() if key not in self._leaving}
+        self._leaving.update(going)
+        for one in going.values():
+            self._each[one.owner] -= 1
+        await in_slices(self._gone(going))
+        for _ in range(_ATTEMPTS):
+            version, listing = self._version, _listing(self._offered)
+            try:
+                await ahead(listing)
+            except Exception:
+                self._tell(_listing(self._offered))
+                raise
+            if version == self._version:
+                self._tell(listing)
+                return
+        self._tell(_listing(self._offered))
+
+    def _gone(self, going: Mapping[tuple[str, str], Registered]) -> Generator[None, None, None]:
+        for key, one in going.items():
+            yield
+            if self._leaving.get(key) is one:  # else it was registered anew meanwhile
+                self._removed(key)
+                self._place(one.name)
+
     def _removed(self, key: tuple[str, str]) -> None:
         gone, shipped = self._kept.pop(key), self._shipped.get(key)
+        if self._leaving.pop(key, None) is not None:
+            self._each[gone.owner] += 1
         versions = self._versions[gone.name]
         del versions[gone.version]
         if not versions:
@@ -234,20 +276,28 @@ class Registry(LocalServer):
 
     def _offer(self, names: Iterable[str], ready: Listing | None = None) -> None:
         """Offer what there is of these names now; `ready` is what will be listed, where that is known."""
-        self._version += 1
         for name in names:
-            group = self._group(name, self._versions.get(name, {}))
-            for made in self._offered.pop(name, ()) if not group else self._offered.get(name, ()):
-                self._functions.pop(made.called, None)
-                self._checks.pop(made.called, None)
-            if group:
-                self._offered[name] = group
-            for made in group:
-                self._put(made.called, made.of.run)
-                if made.check is not None:
-                    self._checks[made.called] = made.check
-        self.listing = _listing(self._offered) if ready is None else ready
-        self.changed.send(self.listing)
+            self._place(name)
+        self._tell(_listing(self._offered) if ready is None else ready)
+
+    def _place(self, name: str) -> None:
+        self._version += 1
+        group = self._group(name, self._versions.get(name, {}))
+        for made in self._offered.get(name, ()):
+            self._functions.pop(made.called, None)
+            self._checks.pop(made.called, None)
+        if group:
+            self._offered[name] = group
+        else:
+            self._offered.pop(name, None)
+        for made in group:
+            self._put(made.called, made.of.run)
+            if made.check is not None:
+                self._checks[made.called] = made.check
+
+    def _tell(self, listing: Listing) -> None:
+        self.listing = listing
+        self.changed.send(listing)
 
 
 def _listing(offered: Mapping[str, Sequence[_Made]]) -> Listing:
