@@ -1,4 +1,4 @@
-"""Bounds of one listed definition: how large it may be, and what of it has to be readable, so that nobody waits for it or loses a list to it."""
+"""Bounds of one listed definition: how large it may be, and which members must be readable, so that no list waits for it or fails by it."""
 
 from __future__ import annotations
 
