@@ -100,7 +100,11 @@ server = "hostile"
 Attack = Callable[[], str]
 
 LISTS = (
-    ("again", b"tools/list", ("descriptions", "schemas", "one", "small", "unnamed", "empty")),
+    (
+        "again",
+        b"tools/list",
+        ("descriptions", "schemas", "one", "small", "described", "unnamed", "empty"),
+    ),
     ("resources", b"resources/list", ("many", "long", "twice", "empty", "wide")),
     ("templates", b"resources/templates/list", ("templates", "heads")),
     ("prompts", b"prompts/list", ("prompts",)),

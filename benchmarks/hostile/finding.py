@@ -20,7 +20,17 @@ __all__ = ["BULK", "FLOODED", "OBJECTS", "QUERY_CHARS", "TEXTS", "attacks"]
 
 QUERY_CHARS = 2000
 """Of a longer query nothing is looked at."""
-BULK = ("descriptions", "schemas", "small", "han", "marks", "many_words", "parameters", "filed")
+BULK = (
+    "descriptions",
+    "schemas",
+    "small",
+    "han",
+    "marks",
+    "many_words",
+    "parameters",
+    "filed",
+    "described",
+)
 """What a server lists in bulk (`results.tools_of`)."""
 OBJECTS = {
     "mgp/tools/discover": b'{"query":"echo","filter":%b}',

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -22,6 +23,13 @@ __all__ = ["attacks", "schemas"]
 
 _NUMBERS = itertools.count(1)
 _IN_FLIGHT = 20
+_LISTED = 4_700_000
+"""Bytes, and five hundred tools: more are not offered of one server."""
+_GRANTS = tuple(
+    b'{"jsonrpc":"2.0","id":1,"method":"mgp/access/%b","params":{"agent_id":"eve","server_id":"calm","entry_type":"server_grant",'
+    b'"permission":"allow","justification":"a"}}' % method
+    for method in (b"grant", b"revoke")
+)
 _PLAIN = {
     "type": "object",
     "properties": {"body": {"type": "object"}},
@@ -104,6 +112,19 @@ def attacks(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "groundhog.sessions", partial(_sessions, house, 2000)
     yield "groundhog.connections", partial(_connections, house, 200)
     yield "groundhog.registrations", partial(_registrations, house, 300)
+    yield "groundhog.registrations.several", partial(_returning, house, 4, 100)
+    yield from _of_lists(house)
+
+
+def _of_lists(house: House) -> Iterator[tuple[str, Callable[[], str]]]:
+    """What is looked for among all that a server lists."""
+    query = _frame("tools/list", b'{"query":"echo","limit":10}')
+    for kind in ("described", "small"):
+        yield (
+            f"groundhog.invoke.unknown_id.{kind}",
+            partial(_listed, house, kind, _invoke("echp", b"{}")),
+        )
+        yield f"groundhog.list.after_a_grant.{kind}", partial(_listed, house, kind, query, _GRANTS)
 
 
 def _invoke(tool: str, parameters: bytes, ident: int = 1) -> bytes:
@@ -166,6 +187,34 @@ def _connections(house: House, count: int) -> str:
         with house.groundhog() as socket:
             socket.asked(_frame("session/create", b"{}"))
     return f"{count} connections"
+
+
+def _listed(house: House, kind: str, frame: bytes, changes: tuple[bytes, ...] = ()) -> str:
+    """While a server lists as much as goes, somebody asks for the same some times, each time just after something changed."""
+    house.hostile.call("again", json.dumps({"kind": kind, "size": _LISTED}).encode())
+    time.sleep(1.0)
+    said = b""
+    with house.groundhog(house.operator) as socket, house.mcp(house.operator) as operator:
+        for number in range(6):
+            if changes:
+                operator.say(changes[number % len(changes)])
+                operator.answer(1)
+            said = socket.asked(frame, 60.0)
+    house.hostile.call("again", b'{"kind":"","size":0}')
+    time.sleep(0.5)
+    return said_of(said)
+
+
+def _returning(house: House, owners: int, count: int) -> str:
+    """Several connections register tools, leave, and others come with names that read like theirs."""
+    names = [f"back-{next(_NUMBERS)}-{one}" for one in range(count)]
+    said = ""
+    for turn in range(owners):
+        with house.groundhog(house.operator) as socket:
+            for name in names:
+                called = name.upper() if turn % 2 else name
+                said = said_of(socket.asked(_registration({"type": "object"}, called)))
+    return said
 
 
 def _registrations(house: House, count: int) -> str:

@@ -260,6 +260,7 @@ _BULK: dict[str, Callable[[], tuple[int, dict[str, Any]]]] = {
     "many_words": lambda: (2500, {"description": " ".join(f"w{one:x}" for one in range(480))}),
     "parameters": lambda: (14_000, _schema({f"p{n}": {"description": _WORDS[:200]} for n in range(60)})),
     "filed": lambda: (13_000, {"categories": ["a/" * 100] * 32, "keywords": ["k" * 200] * 32}),
+    "described": lambda: (9300, {"_meta": {"dev.gatewright/tool": {"version": "1"}, "rows": [{"a": 1}] * 1000}}),
     "small": lambda: (90, {}),
 }  # fmt: skip
 """Of each kind how long a tool of it is, and what it has besides its name."""

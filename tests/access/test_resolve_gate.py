@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -66,6 +68,8 @@ def _everything(caller: Caller, tool: Tool) -> bool:
 
 async def _refusal(gate: Resolve, call: Call) -> Refusal:
     found = gate(call, Mute())
+    if not isinstance(found, Call | Refusal):
+        found = await found
     assert isinstance(found, Refusal)
     return found
 
@@ -252,3 +256,38 @@ async def test_a_hidden_tool_behind_thousands_of_others_is_not_given_away(hidden
     assert (await _refusal(few, a_call(name="srv__none"))).reason == "tool_not_found"
     known = await _refusal(gate, a_call(name="srv__none", caller=OPERATOR))
     assert known.reason == "tool_not_found", "operators may know of all there is"
+
+
+async def test_others_have_their_turn_while_thousands_of_tools_are_asked_about() -> None:
+    """Rights are asked about each, and none is remembered just after they changed."""
+    turns: list[int] = []
+
+    def may_see(caller: Caller, tool: Tool) -> bool:
+        deadline = time.perf_counter() + 0.0005
+        while time.perf_counter() < deadline:
+            pass
+        return True
+
+    async def others() -> None:
+        while True:
+            turns.append(1)
+            await asyncio.sleep(0)
+
+    gate = Resolve(Catalogue(_tools(*(f"open-{number}" for number in range(100)))), may_see)
+    other = asyncio.create_task(others())
+    found = await _refusal(gate, a_call(name="srv__opne-7"))
+    other.cancel()
+    assert found.details["suggestions"]
+    assert len(turns) > 10, "of a tenth of a second, in slices of milliseconds"
+
+
+async def test_what_was_taken_away_meanwhile_is_not_suggested() -> None:
+    asked: list[str] = []
+
+    def may_see(caller: Caller, tool: Tool) -> bool:
+        asked.append(tool.exposed)
+        return asked.count("srv__read_file") < 2
+
+    gate = Resolve(Catalogue(_tools("read_file")), may_see, _everything)
+    found = await _refusal(gate, a_call(name="srv__readfile"))
+    assert found.details == {"suggestions": []}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -60,10 +60,23 @@ class Offered:
                 return one
         return None
 
-    def visible(self, profile: str, caller: Caller, *, listed: bool = False) -> list[Item]:
+    async def warm(self, profiles: Iterable[str]) -> None:
+        """Everything is there."""
+
+    def seen(
+        self, profile: str, caller: Caller, *, listed: bool = False
+    ) -> Generator[None, None, list[Item]]:
         left_out = {*(() if caller.id == "root" else self._hidden)}
         left_out |= {*(self._unlisted if listed else ())}
+        yield
         return [Item(one) for one in self._tools if one.exposed not in left_out]
+
+    def called(self, profile: str, name: str) -> list[Tool]:
+        return [one for one in self._tools if self.about(one).name == name]
+
+    def shown_as(self, profile: str, target: Target, caller: Caller) -> str | None:
+        known = {one.target: one.exposed for one in self._tools}[target]
+        return None if known in self._hidden and caller.id != "root" else known
 
     def about(self, tool: Tool) -> About:
         return self._about[tool.target]

@@ -19,6 +19,7 @@ from gatewright.call import (
 )
 from gatewright.discovery.search import TRUST_LEVELS, Search
 from gatewright.mcp.wire.groundhog import LISTED_MOST, META_TOOL, About
+from gatewright.transport.slices import whole
 from tests.discovery.offers import Offered, made
 
 FILES = About("list", "1.2.0", "us", ("filesystem",), "verified", "container", {"max_memory": 5.0})
@@ -78,7 +79,7 @@ async def names(asked: Call) -> list[str]:
 
 
 async def test_what_no_list_has_is_not_found_either() -> None:
-    assert "files__walk" in [one.tool.exposed for one in OFFER.visible("", ANN)]
+    assert "files__walk" in [one.tool.exposed for one in whole(OFFER.seen("", ANN))]
     assert "files__walk" not in await names(call(ANN, query="directory"))
 
 

@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Generator
+
+import msgspec
 import pytest
 
-from gatewright.call import Caller
+from gatewright.call import SHIPPED, Caller, Tool
+from gatewright.discovery import versions
 from gatewright.discovery.versions import ToolIds
-from gatewright.mcp.wire.groundhog import About
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.groundhog import META_TOOL, About
+from gatewright.servers.catalogue import EVERYTHING, Catalogue
+from gatewright.servers.listing import Definition, Listing
+from gatewright.servers.spec import CatalogueLimits, ServerSpec
 from tests.discovery.offers import Offered, made
 
 ANN, ROOT = Caller("ann"), Caller("root")
@@ -21,7 +31,7 @@ OFFER = Offered(
 
 
 def meant(tool_id: str, version: str | None = None, caller: Caller = ANN) -> str:
-    return ToolIds(lambda: OFFER)("", caller, tool_id, version)
+    return asyncio.run(ToolIds(lambda: OFFER)("", caller, tool_id, version))
 
 
 @pytest.mark.parametrize("version", [None, "", "2.0.0"])
@@ -58,9 +68,93 @@ def test_what_the_caller_must_not_see_is_left_to_the_kernel() -> None:
     assert meant("dig", caller=ROOT) == "secret__dig"
 
 
-def test_a_tools_own_name_is_of_several_also_while_one_of_them_is_away() -> None:
+async def test_a_tools_own_name_is_of_several_also_while_one_of_them_is_away() -> None:
     away = Offered((made("files", "read"), About("read", "1.1.0")), missing=["read"])
     ids = ToolIds(lambda: away)
-    assert ids("", ANN, "read", None) == "read"
-    assert ids("", ANN, "read", "1.1.0") == "read"
-    assert ids("", ANN, "files__read", None) == "files__read"
+    assert await ids("", ANN, "read", None) == "read"
+    assert await ids("", ANN, "read", "1.1.0") == "read"
+    assert await ids("", ANN, "files__read", None) == "files__read"
+
+
+def crowded(servers: int, versions: int) -> Catalogue:
+    """Servers with a tool `send` each, and one of this process with many versions of a tool."""
+    hello = Hello("2025-11-25", {"tools": {}}, {"name": "x", "version": "1"}, None)
+    specs = [ServerSpec(id=f"s{number}") for number in range(servers)]
+    found = Catalogue(
+        [*specs, ServerSpec(id=SHIPPED, local=True, catalogue=CatalogueLimits(tools=versions))]
+    )
+    for spec in specs:
+        found.put(spec.id, Listing(hello, {"tools": [definition("send", {"version": "3"})]}))
+    own = [
+        definition(
+            "list" if not number else f"list.v{number}", {"name": "list", "version": f"{number}"}
+        )
+        for number in range(versions)
+    ]
+    found.put(SHIPPED, Listing(hello, {"tools": own}))
+    return found
+
+
+def definition(name: str, said: dict[str, str]) -> Definition:
+    meta = {META_TOOL: said, "rows": [{"a": 1}] * 200}
+    return jsonrpc.decode_members(jsonrpc.encode({"name": name, "_meta": meta}))
+
+
+async def test_no_definition_is_read_while_a_name_is_looked_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever servers put into them: who asks for what there is not would hold up everybody else."""
+    catalogue = crowded(3, 3)
+    await catalogue.warm(("",))
+    for name in ("decode", "decode_members", "members_named"):
+        monkeypatch.setattr(jsonrpc, name, None)
+    ids = ToolIds(lambda: catalogue)
+    assert await ids("", ANN, "nothing", "1") == "nothing"
+    assert await ids("", ANN, "s0__send", "3") == "s0__send"
+    assert await ids("", ANN, "s0__send", "4") == "s0__send 4"
+    assert await ids("", ANN, "list", "2") == "list.v2"
+    assert await ids("", ANN, "list", "9") == "list 9"
+
+
+async def test_only_what_has_the_name_is_looked_at() -> None:
+    asked: list[str] = []
+
+    def sees(caller: Caller, tool: Tool) -> bool:
+        asked.append(tool.exposed)
+        return True
+
+    catalogue = crowded(3, 40)
+    catalogue.sight = msgspec.structs.replace(EVERYTHING, tool=sees)
+    ids = ToolIds(lambda: catalogue)
+    assert await ids("", ANN, "nothing", "1") == "nothing"
+    assert asked == []
+    assert await ids("", ANN, "s1__send", "4") == "s1__send 4"
+    assert asked == ["s1__send"]
+
+
+async def test_a_thousand_versions_of_one_tool_are_looked_through_a_step_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[int] = []
+
+    async def counted(made: Generator[None, None, str]) -> str:
+        found = yield_all(made)
+        steps.append(found[1])
+        return found[0]
+
+    def yield_all(made: Generator[None, None, str]) -> tuple[str, int]:
+        count = 0
+        while True:
+            try:
+                next(made)
+            except StopIteration as done:
+                return done.value, count
+            count += 1
+
+    monkeypatch.setattr(versions, "in_slices", counted)
+    catalogue = crowded(1, 1000)
+    catalogue.sight = msgspec.structs.replace(
+        EVERYTHING, tool=lambda _, tool: tool.exposed == "list"
+    )
+    assert await ToolIds(lambda: catalogue)("", ANN, "list", "999") == "list 999"
+    assert steps == [1000]

@@ -196,3 +196,38 @@ def test_what_is_configured_is_told_from_what_was_registered(tmp_path: Path) -> 
     said = settings(tmp_path, FILES)
     assert configured(said, "files")
     assert not configured(said, "dynamic.x")
+
+
+SECRET = '[[servers]]\nid = "dynamic.pay"\ncommand = "x"\n'
+
+
+@pytest.mark.parametrize("id", ["dynamic.pay", "dynamic.PAY", "dynamic.pay.x", "dynamic.there"])
+def test_who_may_not_see_a_server_is_not_told_that_there_is_one(tmp_path: Path, id: str) -> None:
+    there = {"dynamic.there": registered(id="dynamic.there")}
+
+    def said(caller: Caller, *known: str) -> str:
+        rules = Rules(
+            settings(tmp_path, SECRET), there, {}, knows=lambda _, server: server in known
+        )
+        with pytest.raises(Denied) as caught:
+            rules.registered(wanted(id=id), calling(caller), 1.0)
+        return str(caught.value)
+
+    assert said(AGENT) == "this id is taken: choose another id"
+    assert "pay" in said(AGENT, "dynamic.pay") or "there" in said(AGENT, "dynamic.there")
+    assert said(OPERATOR) == said(AGENT, "dynamic.pay", "dynamic.there")
+    assert "taken" not in said(OPERATOR)
+
+
+@pytest.mark.parametrize("id", ["files", "fi1es", "fs", "nobodys"])
+def test_an_id_outside_of_its_namespace_tells_an_agent_nothing(tmp_path: Path, id: str) -> None:
+    rules = Rules(settings(tmp_path, FILES), {"taken": registered(id="taken")}, {})
+    with pytest.raises(Denied) as caught:
+        rules.registered(wanted(id=id), calling(), 1.0)
+    assert str(caught.value) == "the ids of servers that agents register begin with 'dynamic.'"
+
+
+def test_that_somebody_else_had_an_id_sounds_like_one_that_is_hidden(tmp_path: Path) -> None:
+    rules = Rules(settings(tmp_path), {}, {"dynamic.x": ("agent", "bob")})
+    with pytest.raises(Denied, match=r"^this id is taken: choose another id$"):
+        rules.registered(wanted(id="dynamic.x"), calling(), 1.0)

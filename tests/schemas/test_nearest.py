@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.schemas.nearest import closest
+from gatewright.schemas.nearest import closest, closest_in_steps
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,7 @@ def test_a_thousand_long_names_cost_little_and_no_more_are_looked_at() -> None:
     begun = time.thread_time()
     assert closest("4999" * 400, names) != ["4999" * 400]
     assert time.thread_time() - begun < 1.0
+
+
+def test_each_name_is_a_step() -> None:
+    assert len(list(closest_in_steps("name", [f"name{number}" for number in range(30)]))) == 30

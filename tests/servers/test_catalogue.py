@@ -20,7 +20,7 @@ from gatewright.servers.names import wrap_template, wrap_uri
 from gatewright.servers.server_catalogue import Built, build_listing
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.view import Item, Profile
-from gatewright.transport.slices import in_slices
+from gatewright.transport.slices import in_slices, whole
 from tests.servers.rig import LEGACY
 from tests.servers.test_server_catalogue import listing, tool
 
@@ -379,3 +379,12 @@ def test_a_qualified_uri_of_a_server_that_is_not_seen_goes_to_no_other() -> None
     assert found.resource("", "y://free", ANN) == Target("a", "y://free")
     for name in (wrap_uri(Target("b", "x://1")), wrap_template(Target("b", "x://1"))):
         assert found.resource("", name, ANN) is None
+
+
+def test_what_a_caller_sees_is_asked_about_one_tool_a_step() -> None:
+    grants = Grants(ann={"s__t1"})
+    catalogue = Catalogue([ServerSpec(id="s")], sight=grants.sight)
+    catalogue.put("s", listing(tools=[tool(f"t{number}") for number in range(50)]))
+    steps = catalogue.seen("", ANN)
+    assert sum(1 for _ in steps) == 50
+    assert [one.tool.exposed for one in whole(catalogue.seen("", ANN)) if one.tool] == ["s__t1"]

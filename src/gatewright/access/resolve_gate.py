@@ -11,7 +11,7 @@ has a prospect; only the catalogue knows why a name is missing that may yet appe
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from functools import partial
 from itertools import islice
 from typing import Protocol
@@ -21,13 +21,14 @@ from msgspec.structs import replace
 from gatewright.access.grants import no_grant
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.identity.rights import rights_of
-from gatewright.schemas.nearest import NAME_CHARS, closest
+from gatewright.schemas.nearest import NAME_CHARS, closest_in_steps
 from gatewright.standing import Standing
+from gatewright.transport.slices import in_slices
 
 __all__ = ["Catalogue", "Resolve"]
 
 _LOOKED_AT = 5000
-"""So many names: some milliseconds, however many tools there are."""
+"""So many tools, however many there are: a caller may misspell as often as it likes."""
 
 
 class Catalogue(Protocol):
@@ -56,7 +57,7 @@ class Catalogue(Protocol):
         """Which server a `method` was declared for."""
 
     def tools(self, profile: str) -> Iterable[Tool]:
-        """Everything that `tool` finds, for suggestions; a tool may come once for each of its names."""
+        """Everything that `tool` finds, once, for suggestions."""
 
     def absent(self, call: Call, *, made: bool) -> Refusal | None:
         """Why a name is missing although a server claims it: not ready, draining, disabled. `made`: the call is no rehearsal, so that a
@@ -88,15 +89,14 @@ class Resolve:
     async def rehearse(self, call: Call) -> Call | Refusal:
         """What would be said; no server is started for that."""
         making = self._catalogue.making(call.profile)
-        if making is not None:
-            return await self._later(making, call, made=False)
-        return self._resolved(call, made=False)
+        return await self._later(making or _nothing(), call, made=False)
 
     async def _later(self, making: Awaitable[None], call: Call, *, made: bool) -> Call | Refusal:
         await making
-        return self._resolved(call, made=made)
+        found = self._resolved(call, made=made)
+        return found if isinstance(found, Call | Refusal) else await found
 
-    def _resolved(self, call: Call, *, made: bool) -> Call | Refusal:
+    def _resolved(self, call: Call, *, made: bool) -> Call | Refusal | Awaitable[Refusal]:
         if call.kind == "tool":
             tool = self._catalogue.tool(call.profile, call.name)
             if tool is None:
@@ -131,26 +131,30 @@ class Resolve:
             )
         return replace(call, target=target)
 
-    def _no_tool(self, call: Call, *, made: bool) -> Refusal:
+    def _no_tool(self, call: Call, *, made: bool) -> Refusal | Awaitable[Refusal]:
         # Before the search: a name that its server may yet claim is no misspelling.
-        absent = self._catalogue.absent(call, made=made)
-        if absent is not None:
-            return absent
-        if self._keeps_secrets(call):
+        return self._catalogue.absent(call, made=made) or in_slices(self._unknown(call))
+
+    def _unknown(self, call: Call) -> Generator[None, None, Refusal]:
+        """What is said of a name that nothing has; one tool a step: rights are asked about thousands, which
+        may have changed since they were asked about last."""
+        if (yield from self._keeps_secrets(call)):
             return no_grant(call)
-        visible = dict.fromkeys(
-            tool.exposed
-            for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
-            if self._may_see(call.caller, tool)
-        )
-        close = closest(call.name, visible)
+        visible: dict[str, Tool] = {}
+        for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT):
+            yield
+            if self._may_see(call.caller, tool):
+                visible[tool.exposed] = tool
+        near = yield from closest_in_steps(call.name, visible)
+        # Rights may have changed while it was looked for.
+        close = [one for one in near if self._may_see(call.caller, visible[one])]
         name = call.name[:NAME_CHARS]
         hint = (
             f"; did you mean {', '.join(close)}?" if close else "; tools/list shows what there is"
         )
         return Refusal("tool_not_found", f"there is no tool {name!r}{hint}", {"suggestions": close})
 
-    def _keeps_secrets(self, call: Call) -> bool:
+    def _keeps_secrets(self, call: Call) -> Generator[None, None, bool]:
         """Whether there are tools that this caller may not know of: then what there is not has to sound like them.
         Whose rights name single tools hears which right it lacks anyway, and the gateway's own tools are no secret."""
         user = call.caller.user
@@ -158,7 +162,12 @@ class Resolve:
             return False
         tools = iter(self._catalogue.tools(call.profile))
         for tool in islice(tools, _LOOKED_AT):
+            yield
             if tool.target.server != KERNEL and not self._may_use(call.caller, tool):
                 return True
         # Behind those that were looked at there may be one. Operators may know of all there is.
         return call.caller.kind != "operator" and next(tools, None) is not None
+
+
+async def _nothing() -> None:
+    """Nothing has to be waited for."""

@@ -78,8 +78,9 @@ class CatalogueResolver:
         return owner_of_method(call, self._fleet.specs, self._catalogue)
 
     def tools(self, profile: str) -> Iterable[Tool]:
-        """Everything that `tool` finds."""
-        return self._catalogue.view(profile).tools.values()
+        """Everything that `tool` finds, once."""
+        items = self._catalogue.view(profile).items("tools/list")
+        return (item.tool for item in items if item.tool is not None)
 
     def absent(self, call: Call, *, made: bool) -> Refusal | None:
         """A server that never said what it offers may still come to own the name. Told only to

@@ -26,6 +26,7 @@ from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.server_catalogue import ServerCatalogue
+from gatewright.servers.tool_metadata import texts_of
 from gatewright.transport.slices import in_slices
 
 if TYPE_CHECKING:
@@ -311,7 +312,4 @@ def _told(name: str, one: Any) -> str:
 
 
 def _texts(raw: msgspec.Raw | None) -> tuple[str, ...]:
-    if raw is None or bytes(raw)[:1] != b"[" or len(raw) > _SCHEMA_BYTES:
-        return ()
-    found = [one for one in jsonrpc.decode(raw) if isinstance(one, str) and one]
-    return tuple(one[:_WORD_CHARS] for one in found[:_WORDS])
+    return tuple(one for one in texts_of(raw, _WORDS, _WORD_CHARS) if one)

@@ -7,12 +7,12 @@ Decision C-34: the members are the same at every endpoint, and the result always
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
-from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Tool
+from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Target, Tool
 from gatewright.discovery.ranking import Text, ranked
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import LISTED_MOST, META_TOOL, About
@@ -44,8 +44,19 @@ class Offer(Protocol):
     def tool(self, profile: str, name: str) -> Tool | None:
         """The tool of that name, whoever may see it."""
 
-    def visible(self, profile: str, caller: Caller, *, listed: bool = False) -> Sequence[Shown]:
-        """The tools that the caller may see, in their order; `listed`: those of them that lists have."""
+    async def warm(self, profiles: Iterable[str]) -> None:
+        """Make ready what names of these profiles are looked up in."""
+
+    def seen(
+        self, profile: str, caller: Caller, *, listed: bool = False
+    ) -> Generator[None, None, Sequence[Shown]]:
+        """The tools that the caller may see, in their order, one a step; `listed`: those of them that lists have."""
+
+    def called(self, profile: str, name: str) -> Sequence[Tool]:
+        """The tools that call themselves so, whoever may see them."""
+
+    def shown_as(self, profile: str, target: Target, caller: Caller) -> str | None:
+        """What a tool is called; None where the caller may not see it."""
 
     def about(self, tool: Tool) -> About:
         """What is said about a tool."""
@@ -78,19 +89,23 @@ class Search:
         flaw = _flaw(call.params)
         if flaw:
             return Failure("invalid_params", flaw)
+        await self._offer().warm((call.profile,))
         members, total = await in_slices(self._found(call, self._offer()))
-        head = {"total_matches": total, "search_time": self._clock() - began}
-        return Answer(jsonrpc.encode({"tools": members, **head}), own=True)
+        head = jsonrpc.encode({"total_matches": total, "search_time": self._clock() - began})
+        return Answer(b'{"tools":[%b],%b' % (b",".join(members), head[1:]), own=True)
 
-    def _found(
-        self, call: Call, offer: Offer
-    ) -> Generator[None, None, tuple[list[dict[str, Any]], int]]:
-        """What is shown, and how much fits. Step by step: there may be many tools, with long descriptions."""
-        wishes, usable = call.params, []
-        for one in self._usable(call, offer):
+    def _found(self, call: Call, offer: Offer) -> Generator[None, None, tuple[list[bytes], int]]:
+        """What is shown, as JSON, and how much fits. Step by step: there may be many tools, with long descriptions."""
+        wishes = call.params
+        fits, fitting = _fits(wishes.get("category"), wishes.get("trust_level")), []
+        for item in (yield from offer.seen(call.profile, call.caller, listed=True)):
             yield
-            usable.append(one)
-        fitting = _fitting(usable, wishes.get("category"), wishes.get("trust_level"))
+            tool = item.tool
+            if tool is None or not self._may_use(call.caller, tool, call.requested):
+                continue
+            about = offer.about(tool)
+            if fits(about):
+                fitting.append((item, tool, about))
         best = yield from _best(fitting, wishes.get("query"))
         members = []
         for item, tool, about in best[: wishes.get("limit")]:
@@ -98,21 +113,16 @@ class Search:
             members.append(_described(item, tool, about))
         return members, len(best)
 
-    def _usable(self, call: Call, offer: Offer) -> Iterator[_Found]:
-        for item in offer.visible(call.profile, call.caller, listed=True):
-            if item.tool is not None and self._may_use(call.caller, item.tool, call.requested):
-                yield item, item.tool, offer.about(item.tool)
 
-
-def _fitting(found: Sequence[_Found], category: str | None, trust: str | None) -> list[_Found]:
+def _fits(category: str | None, trust: str | None) -> Callable[[About], bool]:
     wanted = None if category is None else category.casefold()
     level = None if trust is None else trust.casefold()
-    return [
-        (item, tool, about)
-        for item, tool, about in found
-        if (wanted is None or wanted in (one.casefold() for one in about.categories))
-        and (level is None or level == about.trust_level)
-    ]
+
+    def fits(about: About) -> bool:
+        filed = wanted is None or wanted in (one.casefold() for one in about.categories)
+        return filed and (level is None or level == about.trust_level)
+
+    return fits
 
 
 def _best(found: list[_Found], query: str | None) -> Generator[None, None, list[_Found]]:
@@ -129,19 +139,18 @@ def _description(tool: Tool) -> str:
     return said if isinstance(said, str) else ""
 
 
-def _described(item: Shown, tool: Tool, about: About) -> dict[str, Any]:
-    """The definition with what is said about the tool in its `_meta`."""
+def _described(item: Shown, tool: Tool, about: About) -> bytes:
+    """The definition with what is said about the tool in its `_meta`, of which nothing else is decoded."""
     definition: dict[str, Any] = dict(jsonrpc.decode_members(item.text(mgp=False)))
-    meta = definition.get("_meta")
-    around = jsonrpc.decode(meta) if meta is not None else {}
+    meta = definition.get("_meta", b"")
+    around = {} if bytes(meta)[:1] != b"{" else jsonrpc.decode_members(meta)
     said = {
         **msgspec.structs.asdict(about),
         "permissions": list(tool.security.permissions_required),
         "risk_level": tool.security.risk_level,
     }
     said["resource_limits"] = said.pop("limits")
-    definition["_meta"] = {**(around if isinstance(around, dict) else {}), META_TOOL: said}
-    return definition
+    return jsonrpc.encode({**definition, "_meta": {**around, META_TOOL: said}})
 
 
 def _flaw(wishes: Mapping[str, Any]) -> str:

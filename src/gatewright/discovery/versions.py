@@ -4,14 +4,17 @@ A tool id is any name of the catalogue, or the tool's own name where only one se
 The answer is a name again, for the kernel to find, judge and record like every other: where there is no such
 version, it is a name that nobody has. Nothing is revealed of what the caller must not see: a version is
 looked up among what is visible to it, and the rest is left to the kernel.
+
+Only what has the name is looked at, one tool a step: a thousand tools may be versions of one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator
 
 from gatewright.call import Caller, Tool
 from gatewright.discovery.search import Offer
+from gatewright.transport.slices import in_slices
 
 __all__ = ["ToolIds"]
 
@@ -22,36 +25,56 @@ class ToolIds:
     def __init__(self, offer: Callable[[], Offer]) -> None:
         self._offer = offer
 
-    def __call__(self, profile: str, caller: Caller, tool_id: str, version: str | None) -> str:
+    async def __call__(
+        self, profile: str, caller: Caller, tool_id: str, version: str | None
+    ) -> str:
         """The name under which the kernel finds the tool, or a name that it does not find."""
+        await self._offer().warm((profile,))
         offer = self._offer()
         tool = offer.tool(profile, tool_id)
-        if tool is not None and version in {None, "", offer.about(tool).version}:
+        if tool is not None and (not version or offer.about(tool).version == version):
             return tool_id
-        visible = [one.tool for one in offer.visible(profile, caller) if one.tool is not None]
-        if tool is None:
-            tool = _only(one for one in visible if _own_name(offer, one) == tool_id)
-            if tool is None or offer.is_missing(profile, caller, tool_id):
-                return tool_id  # of several, also where some of them are away
-        elif all(tool.target != one.target for one in visible):
+        if tool is not None and offer.shown_as(profile, tool.target, caller) is None:
             return tool_id
+        return await in_slices(_meant(offer, profile, caller, tool_id, version, tool))
+
+
+def _meant(
+    offer: Offer,
+    profile: str,
+    caller: Caller,
+    tool_id: str,
+    version: str | None,
+    tool: Tool | None,
+) -> Generator[None, None, str]:
+    """`tool` is the one of this name, where there is one, which is of another version."""
+    if tool is None:
+        tool = yield from _only(offer, profile, caller, tool_id)
+        if tool is None or offer.is_missing(profile, caller, tool_id):
+            return tool_id  # of several, also where some of them are away
         if not version:
             return tool.exposed
-        name, server = _own_name(offer, tool), tool.target.server
-        for one in visible:
-            about = offer.about(one)
-            if (one.target.server, about.name, about.version) == (server, name, version):
-                return one.exposed
-        return f"{tool_id} {version}"
+    name, server = offer.about(tool).name, tool.target.server
+    for one in offer.called(profile, name):
+        yield
+        same = one.target.server == server and offer.about(one).version == version
+        if same and offer.shown_as(profile, one.target, caller) is not None:
+            return one.exposed
+    return f"{tool_id} {version}"
 
 
-def _own_name(offer: Offer, tool: Tool) -> str:
-    return offer.about(tool).name
-
-
-def _only(found: Iterable[Tool]) -> Tool | None:
+def _only(
+    offer: Offer, profile: str, caller: Caller, name: str
+) -> Generator[None, None, Tool | None]:
     """The newest of tools that are versions of one; None where they are of several servers."""
-    tools = list(found)
-    if not tools or len({one.target.server for one in tools}) > 1:
-        return None
-    return next((one for one in tools if one.target.name == one.exposed), tools[0])
+    first = newest = None
+    for one in offer.called(profile, name):
+        yield
+        if offer.shown_as(profile, one.target, caller) is None:
+            continue
+        first = first or one
+        if one.target.server != first.target.server:
+            return None
+        if one.target.name == one.exposed:
+            newest = newest or one
+    return newest or first

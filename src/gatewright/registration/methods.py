@@ -131,8 +131,7 @@ def _made(one: Registered, settings: Settings) -> Server | None:
 
 
 class Registration:
-    """Both methods. `settings` gives the configuration in force, `going_on` goes on with it and what is registered now;
-    `judged` looks at what would run: a script is read and judged."""
+    """Both methods. `settings` gives the configuration in force, `going_on` goes on with it; `judged` reads and judges what would run."""
 
     def __init__(
         self,
@@ -246,8 +245,9 @@ class Registration:
         return len(agents) >= _WAITING or agents.count(caller.who) >= _OF_ONE
 
     async def _register(self, wanted: Wanted, call: Call) -> Outcome:
+        sees = self._servers.catalogue.sight.server
         settings, fleet = self._settings(), self._fleet
-        rules = Rules(settings, fleet.present, fleet.kept.named())
+        rules = Rules(settings, fleet.present, fleet.kept.named(), knows=sees)
         try:
             one = rules.registered(wanted, call, self._clock())
             if self._stopped(one.id):

@@ -60,7 +60,8 @@ def barred(one: Registered, settings: Settings, flaw: Callable[[], str] = isolat
     if one.trust_level == "sandboxed" and (why := flaw()):
         return f"it is sandboxed, and cannot be isolated: {why}"
     # The configuration may name a server by now that it could be taken for: what is configured wins.
-    if why := _confused(one.id, [known for known in settings.servers if not known.created_by]):
+    _, why = _confused(one.id, [known for known in settings.servers if not known.created_by])
+    if why:
         return why
     if one.by_operator:
         return ""
@@ -88,7 +89,11 @@ class Rules:
         present: Mapping[str, Registered],
         named: Mapping[str, Who],
         flaw: Callable[[], str] = isolation_flaw,
+        *,
+        knows: Callable[[Caller, str], bool] = lambda *_: False,
     ) -> None:
+        """`knows` says whether a server exists for a caller: who may not see it is not told that it is there."""
+        self._knows = knows
         self._settings = settings
         self._present = present
         self._named = named
@@ -135,16 +140,23 @@ class Rules:
     # -- names
 
     def _check_id(self, server: str, caller: Caller) -> None:
-        settings, said = self._settings, self._settings.registration
+        settings, operator = self._settings, caller.kind == "operator"
+        if not operator:
+            # Before anything else: of ids outside of it an agent does not hear whether they are somebody's.
+            self._check_namespace(server)
         if configured(settings, server):
-            raise _conflict(f"the configuration has a server {server}")
+            raise self._taken(f"the configuration has a server {server}", server, caller)
         if server in self._present:
-            raise _conflict(f"a server {server} is registered already")
+            raise self._taken(f"a server {server} is registered already", server, caller)
         if settings.gateway.unprefixed:
             raise _conflict("the only server's tools go without a prefix ([gateway] unprefixed)")
-        if caller.kind == "operator":
-            self._check_looks(server)
-            return
+        if not operator and self._named.get(server, caller.who) != caller.who:
+            # Grants for it may be left, which were for what that was.
+            raise self._taken("it is the id of a server that somebody else had", "", caller)
+        self._check_looks(server, caller)
+
+    def _check_namespace(self, server: str) -> None:
+        said = self._settings.registration
         if not server.startswith(said.namespace) or server == said.namespace:
             raise Denied(
                 Failure(
@@ -153,17 +165,19 @@ class Rules:
                     {"field": "id", "namespace": said.namespace},
                 )
             )
-        if self._named.get(server, caller.who) != caller.who:
-            # Grants for it may be left, which were for what that was.
-            raise _conflict(f"{server} is the id of a server that somebody else had")
-        self._check_looks(server)
 
-    def _check_looks(self, server: str) -> None:
+    def _check_looks(self, server: str, caller: Caller) -> None:
         """No reader takes its tools for another's, and no spelling of theirs leads to it."""
         if own := taken_for(server):
             raise _conflict(f"{server} reads as the gateway's own {own}")
-        if why := _confused(server, self._settings.servers):
-            raise _conflict(why)
+        known, why = _confused(server, self._settings.servers)
+        if why:
+            raise self._taken(why, known, caller)
+
+    def _taken(self, what: str, server: str, caller: Caller) -> Denied:
+        """`what` names a server, or says that there is or was one."""
+        told = caller.kind == "operator" or (server and self._knows(caller, server))
+        return _conflict(what if told else "this id is taken")
 
     # -- bounds
 
@@ -241,15 +255,15 @@ def needs_script(one: Registered, commands: Collection[str]) -> bool:
     return one.command not in commands
 
 
-def _confused(server: str, every: Iterable[Server]) -> str:
-    """Why tools of a server could be taken for those of another one; empty where they could not."""
+def _confused(server: str, every: Iterable[Server]) -> tuple[str, str]:
+    """Another server for whose tools those of a server could be taken, and why; both empty where there is none."""
     looks = set(keys(server))
-    for name in (name for one in every for name in (one.id, one.tool_prefix) if name):
-        if not looks.isdisjoint(keys(name)):
-            return f"{server} reads as {name}"
-        if _within(server, name) or _within(name, server):
-            return f"tools of {server} and of {name} could be called the same"
-    return ""
+    for known, name in ((one.id, name) for one in every for name in (one.id, one.tool_prefix)):
+        if name and not looks.isdisjoint(keys(name)):
+            return known, f"{server} reads as {name}"
+        if name and (_within(server, name) or _within(name, server)):
+            return known, f"tools of {server} and of {name} could be called the same"
+    return "", ""
 
 
 def _within(server: str, other: str) -> bool:

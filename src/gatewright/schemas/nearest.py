@@ -5,10 +5,12 @@ A few microseconds a name: an edit distance over a thousand names would hold up 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import chain, islice, pairwise
 
-__all__ = ["NAME_CHARS", "closest"]
+from gatewright.transport.slices import whole
+
+__all__ = ["NAME_CHARS", "closest", "closest_in_steps"]
 
 NAME_CHARS = 128
 """Characters of a name that are compared."""
@@ -24,9 +26,20 @@ _CLOSE = 0.5
 
 def closest(wanted: str, names: Iterable[str], most: int = _SUGGESTED) -> list[str]:
     """Up to `most` names that come close to the wanted one, best first; of the first thousand, or fewer where they are long."""
-    pairs = _pairs(wanted)
-    ranked = sorted((-_likeness(pairs, _pairs(name)), name) for name in _first(names))
-    return [name for likeness, name in ranked[:most] if -likeness >= _CLOSE]
+    return whole(closest_in_steps(wanted, names, most))
+
+
+def closest_in_steps(
+    wanted: str, names: Iterable[str], most: int = _SUGGESTED
+) -> Generator[None, None, list[str]]:
+    """The same, one name a step: a thousand of them take as long as several slices."""
+    pairs, near = _pairs(wanted), []
+    for name in _first(names):
+        yield
+        likeness = _likeness(pairs, _pairs(name))
+        if likeness >= _CLOSE:
+            near.append((-likeness, name))
+    return [name for _, name in sorted(near)[:most]]
 
 
 def _first(names: Iterable[str]) -> Iterator[str]:

@@ -23,11 +23,11 @@ from gatewright.servers.listing import EMPTY, Listing
 from gatewright.servers.names import prefixes_of
 from gatewright.servers.origin import origin_of
 from gatewright.servers.profile_views import ATTEMPTS, ProfileViews
-from gatewright.servers.reserved_names import Reserved
+from gatewright.servers.reserved_names import KEPT_CHARS, Reserved
 from gatewright.servers.resource_links import Linked
 from gatewright.servers.server_catalogue import Built, ServerCatalogue, judged, shelf_of
 from gatewright.servers.spec import ServerSpec
-from gatewright.servers.tool_metadata import about_tool
+from gatewright.servers.tool_metadata import NO_WORDS, about_tool
 from gatewright.servers.uri_owners import UriOwners
 from gatewright.servers.view import LISTS, Item, Profile, View, readings, view_of
 from gatewright.transport.slices import in_slices, whole
@@ -103,10 +103,9 @@ class Catalogue(ProfileViews, UriOwners):
             if server != but and (looks.startswith(begins) or self.reserved.has(server, name)):
                 return server
         # What a server of this process calls a tool is its own to say; all others go by what they list.
-        local = (one for one in self._specs.values() if one.local and one.id != but)
-        for tool in (tool for one in local for tool in self.shelf(one.id).tools):
-            if self.about(tool).name == name:
-                return tool.target.server
+        for server in (one.id for one in self._specs.values() if one.local and one.id != but):
+            if any(map(name.__eq__, map(self.shelf(server).own_name, self.shelf(server).tools))):
+                return server
         names = (name, *(f"{server}/{name}" for server in self._every))
         for tools in (self.view(profile).tools for profile in self._profiles):
             found = (tools[one].target.server for one in names if one in tools)
@@ -323,28 +322,31 @@ class Catalogue(ProfileViews, UriOwners):
         visible = whole(self._visible(method, profile, caller, listed=True))
         return whole(self._make(method, profile, visible, mgp))
 
-    def visible(self, profile: str, caller: Caller, *, listed: bool = False) -> Sequence[Item]:
-        """The tools that the caller may see, in their order, whether lists have them or not; `listed`: those that they have."""
-        seen = whole(self._visible("tools/list", profile, caller, listed=listed))
+    def seen(
+        self, profile: str, caller: Caller, *, listed: bool = False
+    ) -> Generator[None, None, Sequence[Item]]:
+        """The tools that the caller may see, in their order, whether lists have them or not, one a step; `listed`: those that they have."""
         items = self.view(profile).items("tools/list")
+        seen = yield from self._visible("tools/list", profile, caller, listed=listed)
         return [item for n, item in enumerate(items) if seen is None or n in seen]
 
     def is_missing(self, profile: str, caller: Caller, name: str) -> bool:
         """Whether a visible server has a tool that it calls so and nobody can see now: away, left out, or held back."""
         shown = self._profiles.get(profile, _NOTHING).servers
-        for server, names in self._absent(self._shelves).items():
-            within = not shown or server in shown
-            if within and name in names and self.sight.server(caller, server):
+        offered = self.view(profile).offered
+        for server in (one for one in self._every if not shown or one in shown):
+            tool = offered.get(Target(server, name))
+            absent = tool is None and len(name) <= KEPT_CHARS and self.reserved.has(server, name)
+            away = absent or (tool is not None and self.sight.held(tool))
+            if away and self.sight.server(caller, server):
                 return True
-        every = (
-            one for server in self.servers(profile, caller) for one in self.shelf(server).tools
-        )
-        return any(tool.target.name == name and self.sight.held(tool) for tool in every)
+        return False
 
     def about(self, tool: Tool) -> About:
         """What is said about a tool beside its definition."""
         server = tool.target.server
-        return about_tool(tool, self._specs.get(server), self.listing(server).hello)
+        words = self.shelf(server).words.get(tool.target.name, NO_WORDS)
+        return about_tool(tool, words, self._specs.get(server), self.listing(server).hello)
 
     async def shown(self, method: str, profile: str, caller: Caller) -> bytes:
         """The same with all that any client may read in it, to compare catalogues by."""

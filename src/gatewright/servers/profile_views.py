@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Awaitable, Generator, Iterable
+from collections.abc import Awaitable, Generator, Iterable, Sequence
 
 from gatewright.call import Tool
 from gatewright.servers.view import View
@@ -74,6 +74,10 @@ class ProfileViews(abc.ABC):
     def tool(self, profile: str, name: str) -> Tool | None:
         """A tool by its exposed or canonical name."""
         return (self._views.get(profile) or self.view(profile)).tools.get(name)
+
+    def called(self, profile: str, name: str) -> Sequence[Tool]:
+        """The tools of a profile that call themselves so, whoever may see them: versions of one, or of several servers."""
+        return self.view(profile).called.get(name, ())
 
     def seen_tool(self, profile: str, name: str) -> Tool | None:
         """The same, where it can be said without making a view."""

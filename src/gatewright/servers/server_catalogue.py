@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from gatewright.call import Target, Tool
 from gatewright.mcp.protocol.tasks import runs_as_task
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.foreign_json import MOST_NS
 from gatewright.mcp.wire.headers_and_meta import param_headers
-from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.schemas.graph import Graph, UnusableSchema
 from gatewright.servers.data_flow import marks_of
+from gatewright.servers.definition_bounds import check_members, check_size, comparable
 from gatewright.servers.definition_digest import digest_steps
 from gatewright.servers.listing import Definition, Listing, Section
 from gatewright.servers.spec import CatalogueLimits, ServerSpec
 from gatewright.servers.tool_hints import Hinted, hinted
+from gatewright.servers.tool_metadata import Words, read_words
 from gatewright.servers.uri_templates import Template, flaw_of_template
 from gatewright.transport.slices import in_slices, whole
 from gatewright.validators.effective_security import effective_security, problems
@@ -42,9 +42,6 @@ __all__ = [
 
 _TEMPLATES = 500
 """Any of them may have to be compared with a URI that somebody asks for."""
-_HARMLESS_BYTES = 4096
-_HARMLESS_BRACKETS = 100
-"""A member within both holds no number and no nesting that could not be compared."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -67,11 +64,18 @@ class ServerCatalogue(msgspec.Struct, frozen=True):
     named: tuple[str, ...] = ()
     """The own names of its tools, and those that an operator switched off or that are left out, as far as a list may
     have so many."""
+    words: Mapping[str, Words] = {}
+    """Name of a tool → what it says of itself, of those that say something."""
 
     @property
     def entries(self) -> int:
         """How much there is of all kinds."""
         return len(self.tools) + len(self.prompts) + len(self.resources) + len(self.templates)
+
+    def own_name(self, tool: Tool) -> str:
+        """What a tool calls itself, whichever version of several it is; only in-process ones have another name than they are listed by."""
+        said = self.words.get(tool.target.name)
+        return tool.target.name if said is None else said.name or tool.target.name
 
 
 class Built(msgspec.Struct, frozen=True):
@@ -105,19 +109,11 @@ _ENTRIES = 10_000
 _WARNINGS = 100
 _WARNING_CHARS = 400
 """Each is a line of the log."""
-_MOST_BYTES = 256 * 1024
-"""Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
 _NAME_BYTES = 8 * 1024
 """Of a name, URI or template as JSON. All of it is looked at in one step."""
 _TOOL_NAME_CHARS = 128
 """Of a tool's name: what MCP gives it (2025-11-25, tools), hosts show and `[[grants]]` can say. Names are compared as they look, for
 which a character may become eighteen, and what is known of longer ones is not kept."""
-_MEMBERS = Limits(depth=_MOST_BYTES, keys=_MOST_BYTES, values=20_000)
-"""Of one member of a definition: as many values as everybody can wait for, and no integer of thousands of digits."""
-
-
-_MOST_NS = MOST_NS // 4
-"""What it may take to decode it once: it is decoded several times."""
 
 
 def build_listing(
@@ -138,6 +134,7 @@ def _steps(
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
     left_out: list[tuple[str, str]] = []
     tools, named = yield from _tools(spec, listing, known, warnings, left_out)
+    words = yield from read_words(tools, known, before.words if before else {}, own=spec.local)
     templates = yield from _templates(spec, listing, warnings)
     prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
     resources = yield from _entries(spec, listing, "resources", "uri", warnings)
@@ -149,6 +146,7 @@ def _steps(
         _few(warnings),
         tuple(left_out),
         tuple(dict.fromkeys([*named[: spec.catalogue.tools], *(one.target.name for one in tools)])),
+        words,
     )
 
 
@@ -203,8 +201,9 @@ def _tools(
 
 def _made(spec: ServerSpec, name: str, definition: Definition) -> Generator[None, None, Tool]:
     """A tool of a definition that can be compared. Raises `ValueError`, `UnusableSchema`."""
-    _check_size(definition, spec.catalogue.description_bytes)
-    if not all(map(_comparable, definition.values())):
+    check_size(definition, spec.catalogue.description_bytes)
+    check_members(definition)
+    if not all(map(comparable, definition.values())):
         yield from digest_steps(definition)
     return _tool(spec, name, definition)
 
@@ -246,34 +245,6 @@ def _hints(spec: ServerSpec, name: str, said: Sequence[Hinted]) -> tuple[Hinted,
     if spec.vouched(name):
         return ()
     return tuple(one for one in said if one == "destructive" or spec.transport != "openapi")
-
-
-def _check_size(definition: Definition, description_bytes: int) -> None:
-    """Raise `ValueError` for what is too long to be shown to models, or to be looked at."""
-    size = len(bytes(definition.get("description", b"")))
-    if size > description_bytes:
-        raise ValueError(
-            f"its description has {size} bytes, and limits.description_bytes is {description_bytes}"
-        )
-    size = sum(len(bytes(member)) for member in definition.values())
-    if size > _MOST_BYTES:
-        raise ValueError(f"its definition has {size} bytes, at most {_MOST_BYTES}")
-    for name, member in definition.items():
-        flaw = "" if _comparable(member) else flaw_of(b"[%b]" % bytes(member), _MEMBERS)
-        if flaw:
-            raise ValueError(
-                f"its {name[:50]!r} cannot be compared: {flaw.removeprefix('params ')}"
-            )
-    # All members together as well: each of them may be just within what is allowed.
-    flaw = jsonrpc.heavy(b",".join(map(bytes, definition.values())), _MOST_NS)
-    if flaw:
-        raise ValueError(f"its definition {flaw}")
-
-
-def _comparable(text: msgspec.Raw) -> bool:
-    """Whether a member can be compared for certain: definitions without a digest can be neither pinned nor granted."""
-    raw = bytes(text)
-    return len(raw) < _HARMLESS_BYTES and raw.count(b"{") + raw.count(b"[") < _HARMLESS_BRACKETS
 
 
 def _small(text: bytes, bounds: CatalogueLimits) -> bool:
@@ -333,6 +304,11 @@ def _entries(
         if len(found) >= _ENTRIES:
             warnings.append(f"{section}: only the first {_ENTRIES} are offered")
             break
+        try:
+            check_members(definition)
+        except ValueError as problem:
+            warnings.append(f"{section}: {name[:100]!r} is left out: {problem}")
+            continue
         found.append(Entry(Target(spec.id, name), definition))
     return found
 

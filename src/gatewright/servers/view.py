@@ -208,6 +208,8 @@ class View:
 
     def _placed(self) -> Generator[None, None, View]:
         shelved = self._shelved
+        self.called: dict[str, list[Tool]] = {}
+        """What tools call themselves → those of that name, in the order of the list: versions of one, or of several servers."""
         yield from self._place_tools(shelved, self._profile)
         self._prompts_here = frozenset(one.target for shelf in shelved for one in shelf.prompts)
         self._prompts = yield from self._place_prompts(shelved)
@@ -254,6 +256,9 @@ class View:
         self, shelved: list[ServerCatalogue], profile: Profile
     ) -> Generator[None, None, None]:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
+        self.offered: Mapping[Target, Tool] = tools
+        """All that the servers list, also what the profile leaves out."""
+        said = {one.target: shelf.own_name(one) for shelf in shelved for one in shelf.tools}
         own = {target: kernel_names(target.name) for target in tools if target.server == KERNEL}
         names = yield from expose_names(
             [*tools, *self._absent],
@@ -271,6 +276,7 @@ class View:
             if narrowed and not named and not is_meta(target):
                 continue
             shown[target] = msgspec.structs.replace(tool, exposed=exposed)
+            self.called.setdefault(said[target], []).append(shown[target])
             item = self._item(target, tool.definition, {"name": exposed}, shown[target])
             self._items["tools/list"].append(item)
         self.tools = {

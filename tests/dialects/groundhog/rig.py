@@ -133,9 +133,7 @@ class Rig:
         self.parts = Parts(
             front=self.house.front,
             sessions=sessions,
-            names=lambda profile, caller, tool_id, version: (
-                tool_id if version is None else f"{tool_id}@{version}"
-            ),
+            names=_named,
             spell=spell_error,
             note=self.notes,
             trust=lambda caller: self.trust.get(caller.id, "verified"),
@@ -172,3 +170,7 @@ class Rig:
 
     def gone(self, connection: str) -> None:
         del self.asks[connection]
+
+
+async def _named(profile: str, caller: Caller, tool_id: str, version: str | None) -> str:
+    return tool_id if version is None else f"{tool_id}@{version}"

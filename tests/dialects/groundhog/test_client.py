@@ -338,7 +338,7 @@ async def test_a_request_that_waits_for_the_start_is_of_the_caller_and_session_t
 async def test_a_fault_of_ours_is_recorded_like_every_refusal() -> None:
     """GRH-aud-6 and GRH-err-11: its audit id is one of the record."""
 
-    def broken(profile: str, caller: Caller, tool_id: str, version: str | None) -> str:
+    async def broken(profile: str, caller: Caller, tool_id: str, version: str | None) -> str:
         raise ZeroDivisionError
 
     async with Rig() as rig:

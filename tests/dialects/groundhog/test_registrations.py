@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,14 @@ from typing import Any
 import pytest
 
 from gatewright.call import Call, Caller, CannotAsk, Client, Failure
+from gatewright.dialects.groundhog import registrations
 from gatewright.dialects.groundhog.directory_tool import shipped_directory
 from gatewright.dialects.groundhog.register import registered_of
 from gatewright.dialects.groundhog.registration import read_registration
 from gatewright.dialects.groundhog.registrations import RegisteredRequests, Registrations
 from gatewright.dialects.groundhog.sandboxed_run import Isolation
 from gatewright.dialects.groundhog.tool_registry import Registry
+from gatewright.servers.listing import Listing
 from gatewright.storage.errors import StoreError
 from tests.dialects.groundhog.requests import REGISTER, changed
 from tests.storage.parts import state_in
@@ -197,3 +200,32 @@ async def test_a_connection_that_left_while_its_tool_was_looked_at_answers_for_n
     assert len(registry.tools) == 1
     found.gone("here")
     assert registry.tools == ()
+
+
+async def test_of_many_tools_those_that_are_left_go_in_slices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is listed next is made ready first: a list of thousands would be made while everybody waits."""
+    monkeypatch.setattr(registrations, "_FEW", 0)
+    registry, ready = Registry(), asyncio.Event()
+
+    async def ahead(listing: Listing) -> None:
+        await ready.wait()
+
+    found = Registrations(registry, state_in(tmp_path), {}, ahead)
+    found.connected("s", NOBODY)
+    for name in ("one", "two"):
+        run = found.connection("s", name, "1.0.0")
+        assert run is not None
+        request = {**changed("tool_metadata.name", name), "implementation": "connection"}
+        registry.add(registered_of(read_registration(request), None, run, None))
+        found.stands_behind("s", name, "1.0.0")
+    found.gone("s")
+    assert len(registry.listing.of("tools")) == 2
+    ready.set()
+    async with asyncio.timeout(5):
+        while registry.listing.of("tools"):
+            await asyncio.sleep(0)
+    assert registry.tools == ()
+    assert found._stands == {}
+    await found.close()

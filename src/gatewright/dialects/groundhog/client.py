@@ -294,7 +294,7 @@ class GroundhogPeer:
     ) -> bytes:
         if isinstance(asker.session, Session):
             asker.session.calls += 1
-        call = self._call(request, read, asker, trace)
+        call = await self._call(request, read, asker, trace)
         outcome = await self._parts.front.kernel.handle(call, _DEAF)
         if not isinstance(outcome, Answer) or outcome.tool_error:
             failure = bodies.failure_of(outcome)
@@ -319,7 +319,7 @@ class GroundhogPeer:
             self._parts.providers.connected(self._provides, self._asking)
         return {"connection": self._provides}
 
-    def _call(
+    async def _call(
         self,
         request: jsonrpc.Request,
         read: asked.Invoke | asked.Listing | asked.Register,
@@ -331,7 +331,7 @@ class GroundhogPeer:
         front, facts = self._parts.front, dict(asker.facts)
         caller, session = asker.caller, asker.session
         if isinstance(read, asked.Invoke):
-            name = self._parts.names(self._profile, caller, read.tool, read.version)
+            name = await self._parts.names(self._profile, caller, read.tool, read.version)
             params: dict[str, Any] = {"name": name, "arguments": read.parameters}
             method = "tools/call"
             risk = self._parts.risk(read.parameters)

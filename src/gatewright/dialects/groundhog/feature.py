@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gatewright.audit.trail import AuditLog
-from gatewright.call import SHIPPED, Call, Caller, Outcome, Unrecorded
+from gatewright.call import SHIPPED, Call, Caller, Outcome, Target, Unrecorded
 from gatewright.config import Settings, is_loopback
 from gatewright.config.groundhog import Protocol, Transport
 from gatewright.config.groundhog_merge import DOOR
@@ -37,6 +37,7 @@ from gatewright.kernel import Hooks
 from gatewright.listeners import Signal
 from gatewright.mcp.server.http_app import App
 from gatewright.servers.dispatch import Builtin
+from gatewright.servers.listing import Listing
 from gatewright.servers.settings_adapters import http_limits
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.supervisor_dependencies import ServerSide
@@ -91,12 +92,18 @@ class GroundhogFeature(Feature):
         self._protocol = settings.protocol or Protocol()
         self._registry = Registry(hints=settings.approvals.hints == "ask")
         shipped = self._shipped(settings)
-        self._registrations = Registrations(self._registry, ground.database, shipped)
+        self._registrations = Registrations(self._registry, ground.database, shipped, self._ahead)
+        self._servers: Supervisor | None = None
         self._has_tools = settings.protocol is not None or bool(shipped)
 
     async def close(self) -> None:
         """Nothing more is kept of what is registered."""
         await self._registrations.close()
+
+    async def _ahead(self, listing: Listing) -> None:
+        """Make ready what is listed next, where somebody is served by then."""
+        if self._servers is not None:
+            await self._servers.offers_here.ahead(SHIPPED, listing)
 
     def _shipped(self, settings: Settings) -> Mapping[str, Any]:
         roots = settings.builtin.directory_list.roots
@@ -123,6 +130,7 @@ class GroundhogFeature(Feature):
         if not self._has_tools:
             return {}
         servers, registrations = inside.servers, self._registrations
+        self._servers = servers
         making = Making(
             registry=self._registry,
             shipped=registrations.shipped,
@@ -131,9 +139,10 @@ class GroundhogFeature(Feature):
             stands_behind=registrations.stands_behind,
             used=lambda name: servers.catalogue.user_of(name, SHIPPED),
             known=lambda: servers.catalogue.warm(servers.catalogue.profiles),
-            ahead=lambda listing: servers.offers_here.ahead(SHIPPED, listing),
+            ahead=self._ahead,
             stored=registrations.store,
             clock=time.time,
+            knows=partial(_knows, servers),
         )
         return {"tools/register": Register(making)}
 
@@ -266,6 +275,14 @@ def _tls(transport: Transport) -> Any:
     files = (said.cert_file, said.key_file, said.ca_file or said.cert_file)
     there = all(Path(one).is_file() for one in files)
     return None if not there and said.development and is_loopback(transport.host) else True
+
+
+def _knows(servers: Supervisor, caller: Caller, server: str, tool: str) -> bool:
+    """Whether a caller may know of a server, or of one tool of it."""
+    catalogue = servers.catalogue
+    if not tool:
+        return catalogue.sight.server(caller, server)
+    return catalogue.shown_as("", Target(server, tool), caller) is not None
 
 
 def _trust(caller: Caller) -> str:

@@ -30,8 +30,8 @@ class LeftNames:
         """Whose a name is; None where it is nobody's."""
         return self._owners.get(name)
 
-    def keep(self, name: str, owner: str) -> None:
-        """Somebody answers for a name no more."""
+    def keep(self, name: str, owner: str) -> str:
+        """Somebody answers for a name no more. The name that is forgotten for it; empty where none is."""
         before = self._owners.get(name)
         if before is not None:
             self._drop(name, before)
@@ -41,7 +41,10 @@ class LeftNames:
         self._counted(owner, len(names) - 1, len(names))
         if len(self._owners) > self._most:
             greedy = next(iter(self._with[self._top]))
-            self._drop(next(iter(self._of[greedy])), greedy)
+            forgotten = next(iter(self._of[greedy]))
+            self._drop(forgotten, greedy)
+            return forgotten
+        return ""
 
     def _drop(self, name: str, owner: str) -> None:
         del self._owners[name]

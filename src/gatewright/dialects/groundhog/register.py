@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal, Who
+from gatewright.call import SHIPPED, Answer, Back, Call, Caller, Failure, Outcome, Refusal, Who
 from gatewright.command_text import to_type
 from gatewright.config.reserved_server_ids import begins_as_ours
 from gatewright.dialects.groundhog.registration import Flawed, Profile, Wanted, read_registration
@@ -72,6 +72,8 @@ class Making(msgspec.Struct, frozen=True):
     """Keeps what was registered now, beside the loop. Raises `StoreError`."""
     clock: Callable[[], float]
     """Unix seconds."""
+    knows: Callable[[Caller, str, str], bool] = lambda *_: False
+    """Whether a caller may know of a server, and of this tool of it; of all of it where none is named."""
 
 
 class _Own(msgspec.Struct):
@@ -136,7 +138,7 @@ class Register:
                 del self._own[who]
 
     async def _register(self, wanted: Wanted, call: Call, shipped: Shipped | None) -> Outcome:
-        making = self._making
+        making, operates = self._making, call.caller.kind == "operator"
         if shipped is None:
             run, base = self._by_connection(wanted, call), None
         else:
@@ -147,9 +149,11 @@ class Register:
         try:
             added = await self._added(one)
         except Conflict as problem:
+            told = problem.of is None or operates or making.knows(call.caller, *problem.of)
+            what = str(problem) if told else f"{wanted.name} is taken"
             return Failure(
                 "registration_conflict",
-                f"{problem}: register it under another {problem.field}",
+                f"{what}: register it under another {problem.field}",
                 {"field": f"tool_metadata.{problem.field}"},
             )
         except TooMany as problem:
@@ -182,15 +186,17 @@ class Register:
         """Raises `Conflict` where calls by this name lead to a server's tool now, for they would lead elsewhere, or where it is read
         as that of somebody else's tool. A name of the registry leads to it already."""
         name = tool.name
-        if any(one.name == name for one in self._making.registry.tools):
+        if self._making.registry.has(name):
             return
         if own := begins_as_ours(name):
             raise Conflict(f"{name} reads as one of the gateway's own tools ({own})", "name")
         if other := self._making.registry.reads_as(tool):
-            raise Conflict(f"{name} reads as {other}, which somebody else answers for", "name")
+            what = f"{name} reads as {other}, which somebody else answers for"
+            raise Conflict(what, "name", (SHIPPED, other))
         server = self._making.used(name)
         if server:
-            raise Conflict(f"{name} is what a tool of server {server} is called", "name")
+            what = f"{name} is what a tool of server {server} is called"
+            raise Conflict(what, "name", (server, ""))
 
     def _done(self, wanted: Wanted) -> Answer:
         return Answer(jsonrpc.encode({"structuredContent": self._said(wanted), "content": []}))

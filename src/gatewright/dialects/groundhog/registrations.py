@@ -21,16 +21,21 @@ from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
 from gatewright.dialects.groundhog.register import Shipped, registered_of
 from gatewright.dialects.groundhog.registration import Flawed, read_registration
 from gatewright.dialects.groundhog.tool_registry import Conflict, Registered, Registry
+from gatewright.servers.listing import Listing
 from gatewright.servers.local import Function
 from gatewright.storage.documents import Documents
 from gatewright.storage.errors import StoreError
 from gatewright.storage.opening import beside
 from gatewright.storage.state import StateDatabase
+from gatewright.transport.cancelled_tasks import let_go
 from gatewright.transport.thread_turns import ThreadTurns
 
 __all__ = ["Ask", "RegisteredRequests", "Registrations"]
 
 log = logging.getLogger("gatewright.registry")
+
+_FEW = 200
+"""Of so many tools what is listed is made in some milliseconds."""
 
 
 class RegisteredRequests:
@@ -109,15 +114,24 @@ class Registrations:
     """See the module's text. `shipped` are the tools that can be stood behind, by name."""
 
     def __init__(
-        self, registry: Registry, state: StateDatabase, shipped: Mapping[str, Shipped]
+        self,
+        registry: Registry,
+        state: StateDatabase,
+        shipped: Mapping[str, Shipped],
+        ahead: Callable[[Listing], Awaitable[None]] | None = None,
     ) -> None:
-        """Raises `StoreError` where what was registered cannot be read."""
+        """`ahead` makes ready what the registry is about to list (`Making`). Raises `StoreError` where what was registered cannot be
+        read."""
         self.shipped = shipped
         self._registry = registry
         self._kept = RegisteredRequests(state)
         self._connections: dict[str, Ask] = {}
         self._behind: dict[tuple[str, str], list[str]] = {}
         """Name and version of a tool → the connections that answer for it, the first first."""
+        self._stands: dict[str, dict[tuple[str, str], None]] = {}
+        """Connection → those that it answers for."""
+        self._ahead = ahead
+        self._leaving: set[asyncio.Task[None]] = set()
         self._load()
 
     async def store(self, one: Registered) -> None:
@@ -127,6 +141,8 @@ class Registrations:
 
     async def close(self) -> None:
         """Nothing more is kept."""
+        for one in self._leaving:
+            one.cancel()
         await self._kept.close()
 
     def _load(self) -> None:
@@ -150,21 +166,32 @@ class Registrations:
         """It cannot any more: what no other connection stands behind is gone with it."""
         self._connections.pop(connection, None)
         alone = []
-        for tool, behind in list(self._behind.items()):
-            if connection in behind:
-                behind.remove(connection)
-                if not behind:
-                    del self._behind[tool]
-                    alone.append(tool)
-        self._registry.remove(*alone)
+        for tool in self._stands.pop(connection, ()):
+            behind = self._behind[tool]
+            behind.remove(connection)
+            if not behind:
+                del self._behind[tool]
+                alone.append(tool)
+        self._leave(alone)
+
+    def _leave(self, tools: Sequence[tuple[str, str]]) -> None:
+        """Nobody answers for these."""
+        if self._ahead is None or len(self._registry.tools) <= _FEW:
+            self._registry.remove(*tools)
+        elif tools:
+            leaving = asyncio.ensure_future(self._registry.leave(tools, self._ahead))
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+            leaving.add_done_callback(let_go)
 
     def stands_behind(self, connection: str, name: str, version: str) -> None:
         """It answers for this tool, which was registered; another one that does so already is asked first."""
         # It left, or is another caller's, since the tool was looked at.
         if connection not in self._connections:
             if (name, version) not in self._behind:
-                self._registry.remove((name, version))
+                self._leave([(name, version)])
             return
+        self._stands.setdefault(connection, {})[name, version] = None
         behind = self._behind.setdefault((name, version), [])
         if connection not in behind:
             behind.append(connection)

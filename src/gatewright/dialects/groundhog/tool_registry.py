@@ -12,41 +12,47 @@ goes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from gatewright.call import SHIPPED, Answer, Back, Call, Failure, Outcome
 from gatewright.dialects.groundhog.left_names import LeftNames
+from gatewright.dialects.groundhog.name_owners import NameOwners
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL
 from gatewright.mcp.wire.versions import LATEST_LEGACY
-from gatewright.schemas.lookalikes import keys
 from gatewright.schemas.output_filter import AT_ONCE
 from gatewright.schemas.schema import CompiledSchema, TakesLongError, compile_schema
 from gatewright.sdk.versions import precedence
 from gatewright.servers.listing import Listing
 from gatewright.servers.local import Function, LocalServer
 from gatewright.servers.spec import ServerSpec
-from gatewright.short_cache import cached_if_short
+from gatewright.transport.slices import in_slices
 
 __all__ = ["MOST_EACH", "Conflict", "Registered", "Registry", "TooMany"]
 
 
 MOST_EACH = 1_000
 """So many tools, each version counted, one caller may answer for over its connections: all are listed anew with each."""
+_ATTEMPTS = 3
+"""How often what is listed is made ready anew because something changed meanwhile."""
 _MOST_LEFT = 10_000
 """So many names of tools whose owners left are kept for them, until the gateway is started again."""
 
 
 class Conflict(Exception):  # noqa: N818 - a verdict
-    """There is another tool of this name and version, or another's of this name. `field` is what has to differ."""
+    """There is another tool of this name and version, or another's of this name. `field` is what has to differ, `of` the server and the
+    tool that the message is about (or "" for all of the server): words for those who may know of that."""
 
-    def __init__(self, message: str, field: str = "version") -> None:
+    def __init__(
+        self, message: str, field: str = "version", of: tuple[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.field = field
+        self.of = of
 
 
 class TooMany(Exception):  # noqa: N818 - a verdict
@@ -73,14 +79,10 @@ class Registered(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 class _Made(msgspec.Struct, frozen=True, eq=False):
     """What is listed of one tool, under one name, and what its results are held against."""
 
+    called: str
     of: Registered
     members: Mapping[str, msgspec.Raw]
     check: CompiledSchema | None
-
-
-class _Offer(NamedTuple):
-    made: dict[str, _Made]
-    listing: Listing
 
 
 class Registry(LocalServer):
@@ -92,13 +94,19 @@ class Registry(LocalServer):
         self._kept: dict[tuple[str, str], Registered] = {}
         self._shipped: dict[tuple[str, str], Registered] = {}
         self._checks: dict[str, CompiledSchema] = {}
-        self._made: dict[str, _Made] = {}
-        """What is offered, by what it is called: what did not change is not made again."""
+        self._versions: dict[str, dict[str, Registered]] = {}
+        """The same by name, then by version."""
+        self._offered: dict[str, tuple[_Made, ...]] = {}
+        """Name → what is listed of it: what did not change is not made again."""
         self._version = 0
-        self._next: tuple[int, Registered, _Offer] | None = None
+        self._next: tuple[int, Registered, Listing] | None = None
         """What was prepared, of which version and with which tool."""
         self._left = LeftNames(_MOST_LEFT)
         """Of what is not offered any more."""
+        self._names = NameOwners()
+        """Of all that is offered, and of these."""
+        self._leaving: dict[tuple[str, str], Registered] = {}
+        """What is listed yet, and was left by its owner."""
         self._each: Counter[str] = Counter()
         """Owner → how many it answers for."""
 
@@ -111,30 +119,23 @@ class Registry(LocalServer):
         """The tool of this name and version."""
         return self._kept.get((name, version))
 
+    def has(self, name: str) -> bool:
+        """Whether a tool of this name is offered, in whatever version."""
+        return name in self._versions
+
     def reads_as(self, one: Registered) -> str:
         """Another's tool, there or away, that a reader takes a tool for; empty where there is none."""
-        looks = _looks(one.name)
-        every = [*((tool.name, tool.owner) for tool in self.tools), *self._left.items()]
-        return next(
-            (
-                name
-                for name, owner in every
-                if owner != one.owner and name != one.name and not looks.isdisjoint(_looks(name))
-            ),
-            "",
-        )
+        return self._names.alike(one.name, one.owner)
 
     def coming(self, one: Registered) -> Listing | None:
         """What will be listed once a tool is offered, if nothing else changes until then; None where it is there already. Raises like
         `add`."""
         if not self._may_come(one):
             return None
-        self._next = (
-            self._version,
-            one,
-            self._offer_of({**self._kept, (one.name, one.version): one}),
-        )
-        return self._next[2].listing
+        group = self._group(one.name, {**self._versions.get(one.name, {}), one.version: one})
+        listing = _listing({**self._offered, one.name: group})
+        self._next = self._version, one, listing
+        return listing
 
     def add(self, one: Registered) -> bool:
         """Offer a tool. False where it is there already. Raises `Conflict`, and `TooMany`."""
@@ -143,25 +144,28 @@ class Registry(LocalServer):
         key = one.name, one.version
         known = self._kept.get(key)
         self._each[one.owner] += 1
-        if known is not None:
+        if known is not None and self._leaving.pop(key, None) is None:
             self._each[known.owner] -= 1
         if one.shipped:
             self._shipped[key] = one
-        self._kept[key] = one
+        self._keep(one)
         ready, self._next = self._next, None
         as_said = ready is not None and ready[:2] == (self._version, one)
-        self._offer(ready[2] if ready is not None and as_said else self._offer_of(self._kept))
+        self._offer([one.name], ready[2] if ready is not None and as_said else None)
         return True
+
+    def _keep(self, one: Registered) -> None:
+        self._kept[one.name, one.version] = one
+        self._versions.setdefault(one.name, {})[one.version] = one
+        self._names.take(one.name, one.owner)
 
     def _may_come(self, one: Registered) -> bool:
         key = one.name, one.version
-        if any(other.name == one.name and other.owner != one.owner for other in self.tools):
-            raise Conflict(f"{one.name} is a tool that somebody else answers for", "name")
-        if self._left.owner(one.name) not in (None, one.owner):
-            raise Conflict(
-                f"{one.name} is a tool that somebody else answers for, who is not connected", "name"
-            )
-        known = self._kept.get(key)
+        if self._names.owner(one.name) not in (None, one.owner):
+            away = "" if self.has(one.name) else ", who is not connected"
+            what = f"{one.name} is a tool that somebody else answers for{away}"
+            raise Conflict(what, "name", (SHIPPED, one.name))
+        known = None if key in self._leaving else self._kept.get(key)
         if known is not None and not known.shipped:
             if known.fingerprint == one.fingerprint:
                 return False
@@ -180,18 +184,60 @@ class Registry(LocalServer):
         for key in gone:
             self._removed(key)
         if gone:
-            self._offer(self._offer_of(self._kept))
+            self._offer(dict.fromkeys(name for name, _ in gone))
+
+    async def leave(
+        self, keys: Sequence[tuple[str, str]], ahead: Callable[[Listing], Awaitable[None]]
+    ) -> None:
+        """The same in slices, however many there are, and what is listed then is made ready by `ahead`. Until then it is listed what
+        was; for whoever registers, these are gone at once."""
+        going = {key: self._kept[key] for key in keys if key in self._kept}
+        going = {key: one for key, one in going.items() if key not in self._leaving}
+        self._leaving.update(going)
+        for one in going.values():
+            self._each[one.owner] -= 1
+        await in_slices(self._gone(going))
+        for _ in range(_ATTEMPTS):
+            version, listing = self._version, _listing(self._offered)
+            try:
+                await ahead(listing)
+            except Exception:
+                self._tell(_listing(self._offered))
+                raise
+            if version == self._version:
+                self._tell(listing)
+                return
+        self._tell(_listing(self._offered))
+
+    def _gone(self, going: Mapping[tuple[str, str], Registered]) -> Generator[None, None, None]:
+        for key, one in going.items():
+            yield
+            if self._leaving.get(key) is one:  # else it was registered anew meanwhile
+                self._removed(key)
+                self._place(one.name)
 
     def _removed(self, key: tuple[str, str]) -> None:
         gone, shipped = self._kept.pop(key), self._shipped.get(key)
+        if self._leaving.pop(key, None) is not None:
+            self._each[gone.owner] += 1
+        versions = self._versions[gone.name]
+        del versions[gone.version]
+        if not versions:
+            del self._versions[gone.name]
         self._each[gone.owner] -= 1
         if not self._each[gone.owner]:
             del self._each[gone.owner]
         if gone.owner:
-            self._left.keep(gone.name, gone.owner)
+            self._freed(self._left.keep(gone.name, gone.owner))
+        self._freed(gone.name)
         if shipped is not None:
-            self._kept[key] = shipped
+            self._keep(shipped)
             self._each[shipped.owner] += 1
+
+    def _freed(self, name: str) -> None:
+        """A name may be nobody's now."""
+        if not self.has(name) and self._left.owner(name) is None:
+            self._names.free(name)
 
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Run one tool, and hold what it says against its output schema, as far as that takes no time."""
@@ -217,36 +263,46 @@ class Registry(LocalServer):
             {"path": objection.path, "rule": objection.rule},
         )
 
-    def _offer_of(self, kept: Mapping[tuple[str, str], Registered]) -> _Offer:
-        """The listing of these: the newest version of each under its plain name."""
-        by_name: dict[str, list[Registered]] = {}
-        for one in kept.values():
-            by_name.setdefault(one.name, []).append(one)
-        every: dict[str, _Made] = {}
-        for name, versions in by_name.items():
-            versions.sort(key=lambda one: precedence(one.version), reverse=True)
-            for number, one in enumerate(versions):
-                called = name if number == 0 else f"{name}.v{one.version}"
-                known = self._made.get(called)
-                every[called] = (
-                    known if known is not None and known.of is one else _made(called, one)
-                )
-        hello = Hello(LATEST_LEGACY, {"tools": {"listChanged": True}}, _INFO, None)
-        return _Offer(every, Listing(hello, {"tools": [one.members for one in every.values()]}))
+    def _group(self, name: str, versions: Mapping[str, Registered]) -> tuple[_Made, ...]:
+        """What is listed of one name: the newest version under the plain one. What did not change is not made again."""
+        known = {one.called: one for one in self._offered.get(name, ())}
+        found = []
+        newest = sorted(versions.values(), key=lambda one: precedence(one.version), reverse=True)
+        for number, one in enumerate(newest):
+            called = name if number == 0 else f"{name}.v{one.version}"
+            made = known.get(called)
+            found.append(made if made is not None and made.of is one else _made(called, one))
+        return tuple(found)
 
-    def _offer(self, now: _Offer) -> None:
+    def _offer(self, names: Iterable[str], ready: Listing | None = None) -> None:
+        """Offer what there is of these names now; `ready` is what will be listed, where that is known."""
+        for name in names:
+            self._place(name)
+        self._tell(_listing(self._offered) if ready is None else ready)
+
+    def _place(self, name: str) -> None:
         self._version += 1
-        self._made, self.listing = now.made, now.listing
-        self._functions.clear()
-        for called, made in now.made.items():
-            self._put(called, made.of.run)
-        self._checks = {name: one.check for name, one in now.made.items() if one.check is not None}
-        self.changed.send(self.listing)
+        group = self._group(name, self._versions.get(name, {}))
+        for made in self._offered.get(name, ()):
+            self._functions.pop(made.called, None)
+            self._checks.pop(made.called, None)
+        if group:
+            self._offered[name] = group
+        else:
+            self._offered.pop(name, None)
+        for made in group:
+            self._put(made.called, made.of.run)
+            if made.check is not None:
+                self._checks[made.called] = made.check
+
+    def _tell(self, listing: Listing) -> None:
+        self.listing = listing
+        self.changed.send(listing)
 
 
-@cached_if_short(4 * _MOST_LEFT)
-def _looks(name: str) -> frozenset[str]:
-    return frozenset(keys(name))
+def _listing(offered: Mapping[str, Sequence[_Made]]) -> Listing:
+    hello = Hello(LATEST_LEGACY, {"tools": {"listChanged": True}}, _INFO, None)
+    return Listing(hello, {"tools": [one.members for some in offered.values() for one in some]})
 
 
 _INFO = {"name": SHIPPED, "version": "1"}
@@ -255,7 +311,7 @@ _INFO = {"name": SHIPPED, "version": "1"}
 def _made(called: str, one: Registered) -> _Made:
     schema = one.definition.get("outputSchema")
     members = jsonrpc.decode_members(jsonrpc.encode(_definition(called, one)))
-    return _Made(one, members, None if schema is None else compile_schema(schema))
+    return _Made(called, one, members, None if schema is None else compile_schema(schema))
 
 
 def _definition(called: str, one: Registered) -> dict[str, Any]:

@@ -57,7 +57,9 @@ class Note(Protocol):
 class Names(Protocol):
     """Which tool is meant."""
 
-    def __call__(self, profile: str, caller: Caller, tool_id: str, version: str | None) -> str:
+    async def __call__(
+        self, profile: str, caller: Caller, tool_id: str, version: str | None
+    ) -> str:
         """The name under which the kernel finds it; a name that it does not find where there is none."""
 
 
