@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 
 from gatewright.secret_scanning.escape_invisible import Spelling
+from gatewright.secret_scanning.unicode_forms import normal
 from gatewright.short_cache import cached_if_short
 
 __all__ = [
@@ -43,27 +44,27 @@ _marked = Spelling(lambda char: "^" if unicodedata.combining(char) else " ", LET
 def caseless(name: str) -> str:
     """The name without case and width, in one Unicode form, with single blanks and no variation selectors, which few letters show."""
     if not name.isascii():
-        name = unicodedata.normalize("NFKC", name).casefold().translate(_SELECTORS)
-        name = unicodedata.normalize("NFKC", name)  # once more: what is folded need not be composed
+        name = normal("NFKC", name).casefold().translate(_SELECTORS)
+        name = normal("NFKC", name)  # once more: what is folded need not be composed
     return " ".join(name.casefold().split())
 
 
 def composed(name: str) -> str:
     """The name in the Unicode form in which names are kept (NFC). The subject of a token (`issuer:subject`) is as its issuer has it, who may
     tell forms apart."""
-    return name if name.isascii() or ":" in name else unicodedata.normalize("NFC", name)
+    return name if name.isascii() or ":" in name else normal("NFC", name)
 
 
 def spellings(name: str) -> tuple[str, ...]:
     """The name in the Unicode forms that look the same, itself first: composed and decomposed. Of the subject of a token, that alone."""
     if name.isascii() or ":" in name:
         return (name,)
-    return tuple(dict.fromkeys((name, composed(name), unicodedata.normalize("NFD", name))))
+    return tuple(dict.fromkeys((name, composed(name), normal("NFD", name))))
 
 
 def folded(name: str) -> str:
     """The name without case, width and kind of separator."""
-    return unicodedata.normalize("NFKC", name).casefold().translate(_SEPARATORS)
+    return normal("NFKC", name).casefold().translate(_SEPARATORS)
 
 
 def skeleton(name: str) -> str:
@@ -76,8 +77,8 @@ def seen(name: str) -> str:
     if name.isascii():
         return name.translate(_ASCII).casefold()
     # UTS 39 asks for NFD alone; NFKC before it takes full-width and styled letters for the plain ones that they look like.
-    apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", name))
-    return unicodedata.normalize("NFD", apart.translate(_confused())).casefold()
+    apart = normal("NFD", normal("NFKC", name))
+    return normal("NFD", apart.translate(_confused())).casefold()
 
 
 def length_seen(text: str, most: int) -> int:
@@ -89,7 +90,7 @@ def length_seen(text: str, most: int) -> int:
         return most + 1
     found = 0
     for at in range(0, len(text), _PIECE):
-        found += len(unicodedata.normalize("NFKC", text[at : at + _PIECE]))
+        found += len(normal("NFKC", text[at : at + _PIECE]))
         if found > most:
             break
     return found

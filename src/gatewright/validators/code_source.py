@@ -8,10 +8,10 @@ blanked out: a pattern in a sentence is no code.
 from __future__ import annotations
 
 import ast
-import unicodedata
 import warnings
 
 from gatewright.patterns import ASCII, DOTALL, Pattern
+from gatewright.secret_scanning.unicode_forms import normal
 
 __all__ = ["MAX_BYTES", "BadSource", "blanked", "is_disguised", "parsed"]
 
@@ -82,7 +82,7 @@ def is_disguised(code: str) -> bool:
         return False
     plain = _LITERAL.sub(" ", code)
     signs = {sign for sign in plain if not sign.isascii()}
-    return any(_ASCII_LETTER.search(unicodedata.normalize("NFKC", sign)) for sign in signs)
+    return any(_ASCII_LETTER.search(normal("NFKC", sign)) for sign in signs)
 
 
 _ASCII_LETTER = Pattern(r"[A-Za-z0-9_]")

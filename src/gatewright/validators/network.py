@@ -12,7 +12,6 @@ address that was judged closes that gap; a server that fetches by itself needs a
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +22,7 @@ import msgspec
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.schemas.json_pointers import Place, strings
 from gatewright.schemas.objection import Objection
+from gatewright.secret_scanning.unicode_forms import normal
 from gatewright.validators.options import read_options
 from gatewright.validators.url_ports import is_of_another_service
 from gatewright.web.ip_addresses import is_public
@@ -183,7 +183,7 @@ def _as_url(text: str) -> str:
 def _urls_in(text: str) -> Iterator[str]:
     """URLs, and hosts without a scheme that are internal by their form alone."""
     # Full-width letters and dots reach the same host (UTS 46 maps them).
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    plain = text if text.isascii() else normal("NFKC", text)
     if "://" not in plain:
         yield from _internal(plain.translate(_WITHIN).split())
         return
