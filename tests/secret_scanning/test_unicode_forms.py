@@ -16,7 +16,9 @@ from tests.unicode_marks import BECOMING, ROWS, steady
 
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
 SOME = st.text(
-    st.one_of(st.sampled_from("\u0301\u0316\u0327\u0f73\uff9ea\u00e9\u1100\u1161\u11a8"), st.characters()),
+    st.one_of(
+        st.sampled_from("\u0301\u0316\u0327\u0f73\uff9ea\u00e9\u1100\u1161\u11a8"), st.characters()
+    ),
     max_size=90,
 )
 
@@ -41,7 +43,9 @@ def test_a_text_with_short_rows_is_normalized_as_unicode_has_it(text: str) -> No
     st.text(max_size=25),
     st.sampled_from(["\u0301", "\u0f73", "\uff9f"]),
 )
-def test_a_row_is_found_wherever_it_begins_and_ends(before: str, many: int, behind: str, mark: str) -> None:
+def test_a_row_is_found_wherever_it_begins_and_ends(
+    before: str, many: int, behind: str, mark: str
+) -> None:
     text = before + mark * many + behind
     assert has_long_row(text) == (marks(text) > MARKS)
 
@@ -51,7 +55,9 @@ def test_a_long_row_keeps_its_characters_and_its_letter_the_first_marks(form: Fo
     text = "e\u0301" + "\u0316\u0301" * 40 + "b"
     found = normal(form, text)
     assert unicodedata.normalize("NFD", found[: len(found) // 2])[0] == "e"
-    assert sorted(unicodedata.normalize("NFKD", found)) == sorted(unicodedata.normalize("NFKD", text))
+    assert sorted(unicodedata.normalize("NFKD", found)) == sorted(
+        unicodedata.normalize("NFKD", text)
+    )
     assert found[-1] == "b"
     assert (found[0] == "\u00e9") == (form in {"NFC", "NFKC"})
 

@@ -8,12 +8,11 @@ a is an a, 1 is l, and rn is m. Both in one key would hold too much: `Id` and `l
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 
 from gatewright.secret_scanning.escape_invisible import Spelling
-from gatewright.secret_scanning.unicode_forms import normal
+from gatewright.secret_scanning.unicode_forms import has_long_row, normal
 from gatewright.short_cache import cached_if_short
 
 __all__ = [
@@ -36,9 +35,8 @@ _SELECTORS = dict.fromkeys((*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 LETTERS = 32_768
 """Characters of which it is remembered how they look: those of every script that is written, Han among them, and no more."""
 _PIECE = 512
-_MARKS = 30
-"""Marks on one letter, as of UAX #15's Stream-Safe Text Format. A longer row is sorted in quadratic time."""
-_marked = Spelling(lambda char: "^" if unicodedata.combining(char) else " ", LETTERS)
+_COMPOSED = 4
+"""So many characters become one at most (NFKC): a vowel of Greek with three marks."""
 
 
 def caseless(name: str) -> str:
@@ -83,10 +81,10 @@ def seen(name: str) -> str:
 
 def length_seen(text: str, most: int) -> int:
     """How many characters are looked at where a text is read as it looks (NFKC): U+FDFA is eighteen. Counted until there are more
-    than `most`; a text in which one letter has more marks than any script writes counts as more."""
+    than `most`; a text in which one letter has more marks than any script writes counts as more, wherever it stands."""
     if text.isascii():
         return len(text)
-    if "^" * (_MARKS + 1) in text[: most + 1].translate(_marked):
+    if len(text) > _COMPOSED * most or has_long_row(text):
         return most + 1
     found = 0
     for at in range(0, len(text), _PIECE):

@@ -11,7 +11,7 @@ import ast
 import warnings
 
 from gatewright.patterns import ASCII, DOTALL, Pattern
-from gatewright.secret_scanning.unicode_forms import normal
+from gatewright.secret_scanning.unicode_forms import has_long_row, normal
 
 __all__ = ["MAX_BYTES", "BadSource", "blanked", "is_disguised", "parsed"]
 
@@ -68,6 +68,9 @@ def _check_text(code: str) -> None:
         code.encode()
     except UnicodeEncodeError:
         raise BadSource("Character: a lone surrogate") from None
+    # The parser normalizes names, and puts their marks in order in the square of their number.
+    if has_long_row(code):
+        raise BadSource("Character: more than 30 marks on one letter")
     if "coding" not in code:
         return
     for line in _NEWLINE.split(code, maxsplit=2)[:2]:

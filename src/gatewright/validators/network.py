@@ -22,7 +22,7 @@ import msgspec
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.schemas.json_pointers import Place, strings
 from gatewright.schemas.objection import Objection
-from gatewright.secret_scanning.unicode_forms import normal
+from gatewright.secret_scanning.unicode_forms import has_long_row, normal
 from gatewright.validators.options import read_options
 from gatewright.validators.url_ports import is_of_another_service
 from gatewright.web.ip_addresses import is_public
@@ -276,6 +276,8 @@ def _host_of(url: str) -> tuple[str | None, str]:
     after = url[len(scheme) :]
     if not _AUTHORITY.begins(after):
         return "userinfo" if _USERINFO.begins(after) else "host_syntax", ""
+    if has_long_row(after):  # parsers of hosts put the marks in order, in the square of their number
+        return "host_syntax", ""
     return _agreed(url)
 
 

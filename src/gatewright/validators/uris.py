@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import ada_url
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
-from gatewright.secret_scanning.unicode_forms import normal
+from gatewright.secret_scanning.unicode_forms import has_long_row, normal
 from gatewright.validators.network import is_read_alike
 
 __all__ = [
@@ -188,7 +188,7 @@ def host_text(text: str) -> str | None:
 
 def read(text: str) -> Reading | None:
     """What a URI leads to; None where it is none, or one that not all clients read alike."""
-    if not text.isprintable() or "\\" in text:
+    if not text.isprintable() or "\\" in text or has_long_row(unquote(text)):
         return None
     found = Reading([], [])
     # Some clients encode a blank, others end there.
