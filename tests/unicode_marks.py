@@ -61,7 +61,7 @@ ROWS: tuple[Row, ...] = (
 def steady(work: Callable[[str], object], row: Row) -> bool:
     """Whether work on a row eight times as long takes nowhere near sixty-four times as long, or no time worth mentioning."""
     work(row(40))
-    for _ in range(3):
+    for _ in range(2):
         few, many = _spent(work, row(_FEW)), _spent(work, row(_MANY))
         if many < _NO_TIME_S or many < few * _QUADRATIC:
             return True
