@@ -276,7 +276,9 @@ def _host_of(url: str) -> tuple[str | None, str]:
     after = url[len(scheme) :]
     if not _AUTHORITY.begins(after):
         return "userinfo" if _USERINFO.begins(after) else "host_syntax", ""
-    if has_long_row(after):  # parsers of hosts put the marks in order, in the square of their number
+    if has_long_row(
+        after
+    ):  # parsers of hosts put the marks in order, in the square of their number
         return "host_syntax", ""
     return _agreed(url)
 
