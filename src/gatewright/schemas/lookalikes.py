@@ -17,6 +17,7 @@ from gatewright.short_cache import cached_if_short
 
 __all__ = [
     "LETTERS",
+    "barred_as",
     "caseless",
     "composed",
     "folded",
@@ -49,7 +50,7 @@ def caseless(name: str) -> str:
 
 def composed(name: str) -> str:
     """The name in the Unicode form in which names are kept (NFC). The subject of a token (`issuer:subject`) is as its issuer has it, who may
-    tell forms apart."""
+    tell forms apart; a deny does not (`barred_as`)."""
     return name if name.isascii() or ":" in name else normal("NFC", name)
 
 
@@ -58,6 +59,14 @@ def spellings(name: str) -> tuple[str, ...]:
     if name.isascii() or ":" in name:
         return (name,)
     return tuple(dict.fromkeys((name, composed(name), normal("NFD", name))))
+
+
+def barred_as(name: str) -> tuple[str, ...]:
+    """The other Unicode forms of the subject of a token, which look the same: what is denied to one of them is denied to all."""
+    if name.isascii() or ":" not in name:
+        return ()
+    forms = dict.fromkeys((normal("NFC", name), normal("NFD", name)))
+    return tuple(one for one in forms if one != name)
 
 
 def folded(name: str) -> str:
