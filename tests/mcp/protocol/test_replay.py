@@ -8,6 +8,7 @@ import time
 import pytest
 
 from gatewright.mcp.protocol.replay import FinishedStreams, Stream, Streams
+from gatewright.transport.slices import begun
 
 
 class Connection:
@@ -222,7 +223,7 @@ async def test_many_kept_messages_are_repeated_in_slices_and_what_comes_meanwhil
     None
 ):
     stream, slow, over = _many(200), Slow(), list[int]()
-    stream.attach(slow.sink, 50, lambda: over.append(len(slow.events)))
+    stream.attach(slow.sink, 50, lambda: over.append(len(slow.events)), begun)
     assert 0 < len(slow.events) < 100
     stream.add(b"201")
     stream.add(b"202", last=True)
@@ -235,7 +236,7 @@ async def test_many_kept_messages_are_repeated_in_slices_and_what_comes_meanwhil
 
 async def test_after_what_was_repeated_the_next_message_is_carried_at_once() -> None:
     stream, slow = _many(100), Slow()
-    stream.attach(slow.sink, 0)
+    stream.attach(slow.sink, 0, begun=begun)
     await slow.has(100)
     await asyncio.sleep(0.01)
     stream.add(b"101")
@@ -244,9 +245,9 @@ async def test_after_what_was_repeated_the_next_message_is_carried_at_once() -> 
 
 async def test_who_comes_meanwhile_carries_and_is_given_the_rest() -> None:
     stream, old, new, over = _many(200), Slow(), Slow(), list[str]()
-    stream.attach(old.sink, 0, lambda: over.append("old"))
+    stream.attach(old.sink, 0, lambda: over.append("old"), begun)
     seen = len(old.events)
-    stream.attach(new.sink, stream.handed, lambda: over.append("new"))
+    stream.attach(new.sink, stream.handed, lambda: over.append("new"), begun)
     await new.has(200 - seen)
     await asyncio.sleep(0.02)
     stream.add(b"201")
@@ -263,7 +264,7 @@ async def test_what_may_be_told_no_more_is_not_repeated(how: str) -> None:
     stream, slow = Streams(1_000_000).own, Slow()
     for _ in range(200):
         stream.add(b"x", about="tool")
-    stream.attach(slow.sink, 0)
+    stream.attach(slow.sink, 0, begun=begun)
     seen = len(slow.events)
     if how == "detach":
         stream.detach(slow.sink)
@@ -283,7 +284,7 @@ async def test_what_makes_room_meanwhile_is_given_first() -> None:
     stream, slow = Streams(400).own, Slow()
     for number in range(100, 233):
         stream.add(b"%d" % number)
-    stream.attach(slow.sink, 0)
+    stream.attach(slow.sink, 0, begun=begun)
     stream.add(b"x" * 390)
     await slow.has(134)
     assert slow.messages == [*(b"%d" % one for one in range(100, 233)), b"x" * 390]

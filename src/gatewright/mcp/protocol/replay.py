@@ -14,14 +14,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator
 from typing import Any
 
-from gatewright.transport.slices import AT_ONCE, begun, whole
-
 __all__ = ["FINISHED_BYTES", "FinishedStreams", "Stream", "Streams"]
 
 FINISHED_BYTES = 16 * 1024 * 1024
 
 Sink = Callable[[str, bytes], None]
 """Takes the id and the text of one message."""
+Steps = Generator[None, None, None]
+
+
+def _at_once(steps: Steps) -> None:
+    for _ in steps:
+        pass
 
 
 class FinishedStreams:
@@ -127,11 +131,16 @@ class Stream:
         carrier.sink(f"{self.ident}-{number}", message)
 
     def attach(
-        self, sink: Sink, after: int | None = None, over: Callable[[], None] | None = None
+        self,
+        sink: Sink,
+        after: int | None = None,
+        over: Callable[[], None] | None = None,
+        begun: Callable[[Steps], None] = _at_once,
     ) -> None:
         """Carry the stream on a connection from now on; `after` repeats what followed that number.
 
-        `over` is called when nothing more will come: after the last message, or by `end`.
+        `over` is called when nothing more will come: after the last message, or by `end`. `begun` goes through the steps of repeating,
+        the first ones at once.
         """
         # The newest carries from now on: that the one before it is dead may be noticed much later.
         for former in self._connections:
@@ -140,13 +149,11 @@ class Stream:
         self._connections.append(one)
         if after is not None:
             one.at, one.repeats = after, True
-            # Few in one step: who is not in a loop has no turns.
-            steps = self._repeat(one)
-            (whole if len(self._messages) <= AT_ONCE else begun)(steps)
+            begun(self._repeat(one))
         elif self.ended and over is not None:
             over()
 
-    def _repeat(self, one: _Connection) -> Generator[None, None, None]:
+    def _repeat(self, one: _Connection) -> Steps:
         """Give a connection what was kept and is due there, and what is kept meanwhile, one a step."""
         try:
             while due := [number for number in self._messages if number > one.at]:
