@@ -3,7 +3,7 @@
     python benchmarks/hostile/mgp_server.py
 
 Its tools take `kind` and `count`: `chunks` sends so many chunks of one kind, and answers; `events` so many events to each
-subscription; `ask` puts so many callbacks, none of which it waits for. Inert: all secrets are made up.
+subscription; `ask` puts so many callbacks, none of which it waits for; `results` answers with a large result. Inert: all secrets are made up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["CALLBACKS", "CHUNKS", "EVENTS", "callback", "chunk", "event", "main"]
+__all__ = ["CALLBACKS", "CHUNKS", "EVENTS", "RESULTS", "callback", "chunk", "event", "main"]
 
 _REVISION = "2025-11-25"
 _EXTENSIONS = ("security", "streaming", "bidirectional", "lifecycle")
@@ -40,6 +40,13 @@ EVENTS = ("small", "long", "too_long", "rows", "deep", "unasked", "no_channel", 
 """Kinds of events."""
 CALLBACKS = ("input", "long", "options", "notification", "same_id", "unknown_type", "rows")
 """Kinds of callbacks."""
+_LISTS, _QUOTES = 2_800_000, 5_700_000
+RESULTS: Mapping[str, Callable[[], dict[str, Any]]] = {
+    "lists": lambda: {"content": [], "rows": [[]] * _LISTS, "_mgp": {}},
+    "mgp_quotes": lambda: {"content": [], "_mgp": {"k": '"' * _QUOTES}},
+    "mgp_lists": lambda: {"content": [], "_mgp": {"k": [[]] * _LISTS}},
+}
+"""Kinds of results: eleven megabytes in what is passed on, and in the result's own `_mgp`."""
 
 
 def _deep(levels: int = 60) -> Any:
@@ -129,7 +136,7 @@ class _Server:
             about = {"serverInfo": {"name": "foreign", "version": "1"}}
             result: Any = {"protocolVersion": _REVISION, "capabilities": {"tools": {}, "mgp": mgp}, **about}  # fmt: skip
         elif method == "tools/list":
-            names = ("chunks", "events", "ask")
+            names = ("chunks", "events", "ask", "results")
             result = {"tools": [{"name": one, "inputSchema": {"type": "object"}} for one in names]}
         elif method == "mgp/events/subscribe":
             self._subscriptions += 1
@@ -137,7 +144,9 @@ class _Server:
             result = {**subscribed, "subscription_id": f"s{self._subscriptions}"}
         elif method == "tools/call":
             self._called(ident, params)
-            result = {"content": [{"type": "text", "text": "ok"}]}
+            large = RESULTS.get((params.get("arguments") or {}).get("kind", ""))
+            plain: Any = {"content": [{"type": "text", "text": "ok"}]}
+            result = large() if params["name"] == "results" and large else plain
         else:
             result = {}
         _write({"id": ident, "result": result})
@@ -150,7 +159,7 @@ class _Server:
             _flood(f"mgp.stream.{what}", count, lambda one: chunk(kind, one, ident))
         elif name == "ask":
             _flood("mgp.callback.request", count, lambda one: callback(kind, one, ident))
-        else:
+        elif name == "events":
             for number in range(1, self._subscriptions + 1):
                 _flood("mgp.event", count, lambda one, to=f"s{number}": event(kind, one, to))  # type: ignore[misc]
 

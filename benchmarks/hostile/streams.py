@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.hostile.arguments import objects, words
 from benchmarks.hostile.house import EVERYTHING, House
-from benchmarks.hostile.mgp_server import CALLBACKS, CHUNKS, EVENTS
+from benchmarks.hostile.mgp_server import CALLBACKS, CHUNKS, EVENTS, RESULTS
 from benchmarks.hostile.sockets import WebSocket, said_of
 
 __all__ = ["OBJECTS", "TEXTS", "attacks", "subscriptions"]
@@ -46,6 +46,8 @@ def _of_servers(house: House) -> Iterator[tuple[str, Callable[[], str]]]:
     for kind in CHUNKS:
         order = {"kind": kind, "count": _count(kind)}
         yield f"streams.chunks.{kind}", partial(_streamed, house, "chunks", order)
+    for kind in RESULTS:
+        yield f"streams.results.{kind}", partial(_streamed, house, "results", {"kind": kind})
     yield "streams.unread", partial(_unread, house)
     yield "streams.not_asked", partial(_called, house, "chunks", "one_byte")
     for kind in EVENTS:

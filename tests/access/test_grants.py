@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.access.grants import EVERYBODY, Decision, Grant, Grants, Layer, Permission, Policy
+from gatewright.access.grants import (
+    EVERYBODY,
+    Decision,
+    Grant,
+    Grants,
+    Layer,
+    Permission,
+    Policy,
+    is_about,
+)
 
 NOW = 1000.0
 
@@ -286,3 +295,27 @@ def test_a_word_about_a_name_holds_for_it_in_every_unicode_form(said: str, asked
         assert _source(grants, agent) == ("deny", "tool_grant")
         assert _source(grants, agent, "write") == ("allow", "server_grant")
         assert _source(grants, "Jose", "write") == ("deny", "default_policy")
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"), [("Jos\u00e9", "Jose\u0301"), ("Jose\u0301", "Jos\u00e9")]
+)
+def test_a_deny_holds_for_the_subject_of_a_token_in_every_unicode_form_and_an_allow_in_its_own(
+    said: str, asked: str
+) -> None:
+    said, asked = f"corp:{said}", f"corp:{asked}"
+    words = [
+        Grant(said, "files", permissions=("x",)),
+        Grant(said, "files", "read", "deny"),
+        Grant(asked, "mail"),
+        Grant(said, "mail", permission="deny"),
+    ]
+    for grants in (Grants(words), Grants((), issued=Layer(words))):
+        assert _source(grants, asked) == ("deny", "tool_grant")
+        assert _source(grants, asked, "write") == ("deny", "default_policy")
+        assert _source(grants, said, "write") == ("allow", "server_grant")
+        assert grants.decide(asked, "mail", "read", 0.0).permission == "deny"
+        assert grants.permissions_of(asked, "mail", 0.0) == frozenset()
+    assert [is_about(one, asked) for one in words] == [False, True, True, True]
+    assert [is_about(one, "corp:Jose") for one in words] == [False] * 4
+    assert is_about(Grant("*", "mail"), asked)

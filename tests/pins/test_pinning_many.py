@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gatewright.call import Target
 from gatewright.pins.pinning import Pinning
 from gatewright.pins.store import Pins
 from gatewright.servers.catalogue import Catalogue
@@ -140,3 +142,23 @@ async def test_the_names_that_are_known_are_those_of_the_catalogue_that_there_is
         False,
         True,
     ]
+
+
+def test_a_server_that_lists_something_else_each_time_is_tried_thrice_and_holds_up_no_other(
+    pinning: Pinning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinning.shelved("other", [])
+    tries = Counter[str]()
+
+    def lists(server: str, _: set[Target]) -> Generator[None, None, bool]:
+        tries[server] += 1
+        yield
+        return server == "srv"
+
+    monkeypatch.setattr(pinning, "_server_again", lists)
+    before = pinning.version
+    pinning._again()
+    assert tries == {"srv": 3, "other": 1}
+    # Nobody could judge what it has: that is done when it is asked about.
+    assert pinning.version > before
+    assert not pinning._judged

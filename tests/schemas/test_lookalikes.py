@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from gatewright.schemas import lookalikes
 from gatewright.schemas.lookalikes import (
+    barred_as,
     caseless,
     composed,
     folded,
@@ -20,6 +22,7 @@ from gatewright.schemas.lookalikes import (
     spellings,
 )
 from gatewright.transport.slices import whole
+from tests.unicode_marks import ROWS
 
 
 def twins(names: list[str]) -> dict[str, str]:
@@ -101,6 +104,9 @@ def test_a_name_has_one_composed_form_and_the_forms_that_look_like_it() -> None:
         "corp:Jose\u0301",
         ("corp:Jose\u0301",),
     )
+    assert barred_as("corp:Jose\u0301") == ("corp:Jos\u00e9",)
+    assert barred_as("corp:Jos\u00e9") == ("corp:Jose\u0301",)
+    assert barred_as("corp:ann") == barred_as("Jos\u00e9") == barred_as("corp:\u4e00") == ()
     assert caseless("JOSE\u0301") == caseless("jos\u00e9") == "jos\u00e9"
     assert caseless("\uff21nn") == "ann"
 
@@ -114,7 +120,8 @@ def test_a_text_is_as_long_as_what_is_looked_at(text: str) -> None:
 
 
 def test_no_more_of_a_text_is_counted_than_decides() -> None:
-    assert length_seen("\ufdfa" * 1_000_000, 1000) == 512 * 18
+    assert length_seen("\ufdfa" * 4000, 1000) == 512 * 18
+    assert length_seen("\ufdfa" * 1_000_000, 1000) == 1001
 
 
 def test_more_marks_than_any_script_writes_on_one_letter_are_more_than_there_is_room_for() -> None:
@@ -123,3 +130,16 @@ def test_more_marks_than_any_script_writes_on_one_letter_are_more_than_there_is_
     assert length_seen("a" + marks * 15, 1000) <= 31
     assert length_seen("b" * 400 + "a" + marks * 16, 1000) == 1001
     assert length_seen("a" + marks * 100_000, 32_768) == 32_769
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_counts_wherever_it_stands_and_whatever_becomes_a_mark(
+    row: Callable[[int], str],
+) -> None:
+    assert length_seen("\u1100\u1161\u11a8" * 500 + row(1500), 1000) == 1001
+    assert length_seen("b" * 999 + row(1500)[-40:], 1000) == 1001
+
+
+def test_what_is_composed_is_as_long_as_it_looks() -> None:
+    assert length_seen("\u03b1\u0313\u0300\u0345" * 1000, 1000) == 1000
+    assert 1000 <= length_seen("\u1100\u1161\u11a8" * 1000, 1100) < 1010

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -150,6 +151,35 @@ def test_a_field_does_not_speak_in_the_name_of_the_gateway(title: str) -> None:
 def test_a_form_that_is_too_long_to_be_looked_at_is_refused(most: dict[str, Any]) -> None:
     with pytest.raises(CannotAsk, match="more than"):
         ask(requestedSchema={**NAME, **most})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "\u0f73" * 8000,
+        "\u0301\uff9e" * 3000,
+        "\u1100\u1161\u11a8" * 10_900 + "\u0301\u0327" * 50,
+        "\u1100\u1161\u11a8" * 10_950 + "\u0301\u0327" * 10_000,
+        "e\u0301" * 70_000,
+    ],
+)
+def test_a_form_with_a_long_row_of_marks_is_refused_before_it_is_looked_at(value: str) -> None:
+    """Also where they become marks only when the text is read as it looks, and behind what becomes shorter then."""
+    steps = judge_form("who?", {**NAME, "enum": ["b", value]}, lambda _: False)
+    began = time.process_time()
+    with pytest.raises(CannotAsk, match="more than"):
+        whole(steps)
+    assert time.process_time() - began < 0.1
+
+
+def test_the_values_of_all_fields_have_room_together() -> None:
+    fields = {f"f{at}": {"type": "string", "default": "x" * 8000} for at in range(4)}
+    assert ask(requestedSchema={"type": "object", "properties": fields})
+    fields["one"] = {"type": "string", "default": "\u4e00" * 769}
+    with pytest.raises(CannotAsk, match="more than"):
+        ask(requestedSchema={"type": "object", "properties": fields})
+    fields["one"] = {"type": "string", "default": "\u4e00" * 768}
+    assert ask(requestedSchema={"type": "object", "properties": fields})
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,22 @@ def test_a_servers_own_method_and_a_completion_are_judged_by_whose_they_are() ->
     assert not judging.withheld(ANN, "", About("template", "y:{id}"))
 
 
+def test_what_is_of_a_server_is_judged_without_the_names_of_all_that_servers_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To name everything takes longer than to tell somebody one thing."""
+    found = _catalogue()
+
+    def no_view(*_: Any) -> Any:
+        pytest.fail("a view was made")
+
+    monkeypatch.setattr(found, "_view_of", no_view)
+    judging = _judging(found)
+    assert not judging.withheld(BOB, "", About("server", "a"))
+    assert judging.withheld(BOB, "", About("server", "b"))
+    assert not found._views
+
+
 def test_a_tool_that_was_called_through_one_of_the_gateways_is_judged_itself() -> None:
     sight = Sight(lambda _, one: one.exposed != "a__u", lambda *_: True, lambda: 0)
     found = Catalogue([ServerSpec(id="a"), ServerSpec(id=KERNEL, local=True)], {}, sight)

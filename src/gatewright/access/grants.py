@@ -26,7 +26,7 @@ import msgspec
 
 from gatewright.call import Call, Refusal
 from gatewright.command_text import to_type
-from gatewright.schemas.lookalikes import spellings
+from gatewright.schemas.lookalikes import barred_as, spellings
 from gatewright.standing import Rest, attribute
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Policy",
     "Source",
     "granting",
+    "is_about",
     "no_grant",
 ]
 
@@ -287,7 +288,20 @@ class Grants:
                     words.append(word)
                 else:
                     outdated = True
+        for name in barred_as(agent):
+            for layer in (self._issued, self._intended):
+                word = layer.get((name, server, tool), now)
+                if word is not None and word.permission == "deny":
+                    words.append(word)
         return words, outdated
+
+
+def is_about(grant: Grant, agent: str) -> bool:
+    """Whether a grant is asked about where `agent` calls: one for everybody, for it in whatever Unicode form, or a deny that names the
+    subject of its token in another."""
+    if grant.agent == EVERYBODY or grant.agent in spellings(agent):
+        return True
+    return grant.permission == "deny" and grant.agent in barred_as(agent)
 
 
 def _fits(grant: Grant, digest: Digest | None) -> bool:

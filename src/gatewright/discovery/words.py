@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from gatewright.patterns import Pattern
+from gatewright.secret_scanning.unicode_forms import normal
 
 __all__ = ["STOP", "Word", "Words", "bigrams", "fold", "parts", "split", "stem"]
 
@@ -67,13 +68,13 @@ def fold(text: str) -> str:
     """Without case and accents: `Fläche` and `flache` are one."""
     if text.isascii():
         return text.casefold()
-    said = unicodedata.normalize("NFKC", text).casefold()
-    parts = unicodedata.normalize("NFD", said)
+    said = normal("NFKC", text).casefold()
+    parts = normal("NFD", said)
     # The voicing marks of kana are part of the letter.
     kept = "".join(
         one for one in parts if not unicodedata.combining(one) or "\u3040" <= one <= "\u30ff"
     )
-    return unicodedata.normalize("NFC", kept)
+    return normal("NFC", kept)
 
 
 def split(text: str, most: int) -> list[str]:

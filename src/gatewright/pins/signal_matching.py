@@ -17,6 +17,7 @@ from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.pins.advice import without_advice
 from gatewright.pins.signal_patterns import MEMORY, any_of, compiled
 from gatewright.pins.signals import DYNAMIC, Group, Kind, Signal, Signals, load
+from gatewright.secret_scanning.unicode_forms import normal
 
 __all__ = ["Finding", "Said", "compile_all", "findings", "plain", "prepare", "unsaid"]
 
@@ -206,7 +207,7 @@ def _stem(word: str) -> str:
     """A word without its capitals, its accents and its plural, and written out where it is short for another."""
     plain = word.casefold()
     if not plain.isascii():
-        apart = unicodedata.normalize("NFKD", plain).translate(_PLAIN)
+        apart = normal("NFKD", plain).translate(_PLAIN)
         plain = "".join(one for one in apart if not unicodedata.combining(one))
     return load().aliases.get(plain, plain).removesuffix("s")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
-import unicodedata
 from collections.abc import Iterable, Iterator
 
 from gatewright.identifier_words import words_of
 from gatewright.patterns import ASCII, IGNORECASE, Pattern
+from gatewright.secret_scanning.unicode_forms import normal
 
 __all__ = ["other_forms"]
 
@@ -60,7 +60,7 @@ def other_forms(texts: Iterable[str]) -> Iterator[str]:
 
 def _folded(text: str) -> Iterator[str]:
     """With plain letters for styled ones, for struck ones, and for those of other scripts."""
-    plain = unicodedata.normalize("NFKC", text)
+    plain = normal("NFKC", text)
     plain = "".join(one for one in plain if not "\u0300" <= one <= "\u036f")
     for form in dict.fromkeys((plain, plain.translate(_ALIKE))):
         if form != text:

@@ -8,15 +8,16 @@ a is an a, 1 is l, and rn is m. Both in one key would hold too much: `Id` and `l
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Generator, Iterable, Mapping
 from functools import cache
 
 from gatewright.secret_scanning.escape_invisible import Spelling
+from gatewright.secret_scanning.unicode_forms import has_long_row, normal
 from gatewright.short_cache import cached_if_short
 
 __all__ = [
     "LETTERS",
+    "barred_as",
     "caseless",
     "composed",
     "folded",
@@ -35,35 +36,42 @@ _SELECTORS = dict.fromkeys((*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 LETTERS = 32_768
 """Characters of which it is remembered how they look: those of every script that is written, Han among them, and no more."""
 _PIECE = 512
-_MARKS = 30
-"""Marks on one letter, as of UAX #15's Stream-Safe Text Format. A longer row is sorted in quadratic time."""
-_marked = Spelling(lambda char: "^" if unicodedata.combining(char) else " ", LETTERS)
+_COMPOSED = 4
+"""So many characters become one at most (NFKC): a vowel of Greek with three marks."""
 
 
 def caseless(name: str) -> str:
     """The name without case and width, in one Unicode form, with single blanks and no variation selectors, which few letters show."""
     if not name.isascii():
-        name = unicodedata.normalize("NFKC", name).casefold().translate(_SELECTORS)
-        name = unicodedata.normalize("NFKC", name)  # once more: what is folded need not be composed
+        name = normal("NFKC", name).casefold().translate(_SELECTORS)
+        name = normal("NFKC", name)  # once more: what is folded need not be composed
     return " ".join(name.casefold().split())
 
 
 def composed(name: str) -> str:
     """The name in the Unicode form in which names are kept (NFC). The subject of a token (`issuer:subject`) is as its issuer has it, who may
-    tell forms apart."""
-    return name if name.isascii() or ":" in name else unicodedata.normalize("NFC", name)
+    tell forms apart; a deny does not (`barred_as`)."""
+    return name if name.isascii() or ":" in name else normal("NFC", name)
 
 
 def spellings(name: str) -> tuple[str, ...]:
     """The name in the Unicode forms that look the same, itself first: composed and decomposed. Of the subject of a token, that alone."""
     if name.isascii() or ":" in name:
         return (name,)
-    return tuple(dict.fromkeys((name, composed(name), unicodedata.normalize("NFD", name))))
+    return tuple(dict.fromkeys((name, composed(name), normal("NFD", name))))
+
+
+def barred_as(name: str) -> tuple[str, ...]:
+    """The other Unicode forms of the subject of a token, which look the same: what is denied to one of them is denied to all."""
+    if name.isascii() or ":" not in name:
+        return ()
+    forms = dict.fromkeys((normal("NFC", name), normal("NFD", name)))
+    return tuple(one for one in forms if one != name)
 
 
 def folded(name: str) -> str:
     """The name without case, width and kind of separator."""
-    return unicodedata.normalize("NFKC", name).casefold().translate(_SEPARATORS)
+    return normal("NFKC", name).casefold().translate(_SEPARATORS)
 
 
 def skeleton(name: str) -> str:
@@ -76,20 +84,20 @@ def seen(name: str) -> str:
     if name.isascii():
         return name.translate(_ASCII).casefold()
     # UTS 39 asks for NFD alone; NFKC before it takes full-width and styled letters for the plain ones that they look like.
-    apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", name))
-    return unicodedata.normalize("NFD", apart.translate(_confused())).casefold()
+    apart = normal("NFD", normal("NFKC", name))
+    return normal("NFD", apart.translate(_confused())).casefold()
 
 
 def length_seen(text: str, most: int) -> int:
     """How many characters are looked at where a text is read as it looks (NFKC): U+FDFA is eighteen. Counted until there are more
-    than `most`; a text in which one letter has more marks than any script writes counts as more."""
+    than `most`; a text in which one letter has more marks than any script writes counts as more, wherever it stands."""
     if text.isascii():
         return len(text)
-    if "^" * (_MARKS + 1) in text[: most + 1].translate(_marked):
+    if len(text) > _COMPOSED * most or has_long_row(text):
         return most + 1
     found = 0
     for at in range(0, len(text), _PIECE):
-        found += len(unicodedata.normalize("NFKC", text[at : at + _PIECE]))
+        found += len(normal("NFKC", text[at : at + _PIECE]))
         if found > most:
             break
     return found

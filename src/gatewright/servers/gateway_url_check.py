@@ -16,6 +16,7 @@ from gatewright.mcp.wire.jsonrpc import INVALID_PARAMS
 from gatewright.patterns import Pattern
 from gatewright.schemas.lookalikes import LETTERS
 from gatewright.secret_scanning.escape_invisible import Spelling
+from gatewright.secret_scanning.unicode_forms import normal
 
 __all__ = ["Ours", "Steps", "cannot", "judge_addresses"]
 
@@ -99,7 +100,7 @@ def _urls(text: str) -> Iterator[str]:
 def _words(text: str) -> list[str]:
     """The text in the characters of URLs, as browsers read them, cut where others stand."""
     if not text.isascii():
-        shown = unicodedata.normalize("NFKC", text)
+        shown = normal("NFKC", text)
         text = shown.translate(_IN_URLS)
     return text.translate(_APART).split()
 

@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from gatewright.config import Settings
 from gatewright.identity.issuers import base_of
+from gatewright.secret_scanning.unicode_forms import normal
 from gatewright.servers.gateway_url_check import Ours
 
 __all__ = ["OwnUrls", "ours_of"]
@@ -83,7 +84,7 @@ def _place(parts: SplitResult) -> tuple[str, int]:
 def _host(written: str | None) -> str:
     """A host as browsers read it: escapes decoded, in compatibility form, without what shows nothing, addresses in their one
     spelling (127.1, 0x7f.1 and 2130706433 are 127.0.0.1)."""
-    shown = unicodedata.normalize("NFKC", unquote(written or ""))
+    shown = normal("NFKC", unquote(written or ""))
     plain = "".join(one for one in shown if unicodedata.category(one) not in ("Cf", "Mn"))
     host = plain.translate(_DOTS).rstrip(".").casefold()
     address = _address(host)

@@ -11,6 +11,7 @@ from collections.abc import Generator, Sequence
 
 from gatewright.schemas.lookalikes import LETTERS, seen
 from gatewright.secret_scanning.escape_invisible import Spelling
+from gatewright.secret_scanning.unicode_forms import normal
 from gatewright.transport.slices import whole
 
 __all__ = ["secret_steps", "speaks_as_us", "wants_secret"]
@@ -29,14 +30,14 @@ def wants_secret(text: str) -> bool:
 
 def secret_steps(text: str) -> Generator[None, None, bool]:
     """The same in steps of milliseconds, of a text of tens of thousands of characters."""
-    plain = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text)).casefold()
+    plain = normal("NFC", normal("NFKC", text)).casefold()
     if any(one in plain for one in _SCRIPTS):
         return True
     yield
     if _PAROL in _looks(plain):
         return True
     yield
-    apart = _apart(unicodedata.normalize("NFKC", text))
+    apart = _apart(normal("NFKC", text))
     yield
     looks = _looks(apart)
     yield
@@ -112,7 +113,7 @@ def _looks(text: str) -> str:
     """As a reader sees it: without case, accents, what is invisible, and what only looks like a letter of ASCII."""
     if text.isascii():
         return seen(text.casefold()).translate(_LEET)
-    found = seen(unicodedata.normalize("NFKC", text.translate(_SHOWN)).casefold())
+    found = seen(normal("NFKC", text.translate(_SHOWN)).casefold())
     return found.translate(_UNMARKED).translate(_LEET)
 
 

@@ -8,10 +8,10 @@ blanked out: a pattern in a sentence is no code.
 from __future__ import annotations
 
 import ast
-import unicodedata
 import warnings
 
 from gatewright.patterns import ASCII, DOTALL, Pattern
+from gatewright.secret_scanning.unicode_forms import has_long_row, normal
 
 __all__ = ["MAX_BYTES", "BadSource", "blanked", "is_disguised", "parsed"]
 
@@ -68,6 +68,9 @@ def _check_text(code: str) -> None:
         code.encode()
     except UnicodeEncodeError:
         raise BadSource("Character: a lone surrogate") from None
+    # The parser normalizes names, and puts their marks in order in the square of their number.
+    if has_long_row(code):
+        raise BadSource("Character: more than 30 marks on one letter")
     if "coding" not in code:
         return
     for line in _NEWLINE.split(code, maxsplit=2)[:2]:
@@ -82,7 +85,7 @@ def is_disguised(code: str) -> bool:
         return False
     plain = _LITERAL.sub(" ", code)
     signs = {sign for sign in plain if not sign.isascii()}
-    return any(_ASCII_LETTER.search(unicodedata.normalize("NFKC", sign)) for sign in signs)
+    return any(_ASCII_LETTER.search(normal("NFKC", sign)) for sign in signs)
 
 
 _ASCII_LETTER = Pattern(r"[A-Za-z0-9_]")

@@ -12,7 +12,6 @@ address that was judged closes that gap; a server that fetches by itself needs a
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +22,7 @@ import msgspec
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.schemas.json_pointers import Place, strings
 from gatewright.schemas.objection import Objection
+from gatewright.secret_scanning.unicode_forms import has_long_row, normal
 from gatewright.validators.options import read_options
 from gatewright.validators.url_ports import is_of_another_service
 from gatewright.web.ip_addresses import is_public
@@ -183,7 +183,7 @@ def _as_url(text: str) -> str:
 def _urls_in(text: str) -> Iterator[str]:
     """URLs, and hosts without a scheme that are internal by their form alone."""
     # Full-width letters and dots reach the same host (UTS 46 maps them).
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    plain = text if text.isascii() else normal("NFKC", text)
     if "://" not in plain:
         yield from _internal(plain.translate(_WITHIN).split())
         return
@@ -276,6 +276,10 @@ def _host_of(url: str) -> tuple[str | None, str]:
     after = url[len(scheme) :]
     if not _AUTHORITY.begins(after):
         return "userinfo" if _USERINFO.begins(after) else "host_syntax", ""
+    if has_long_row(
+        after
+    ):  # parsers of hosts put the marks in order, in the square of their number
+        return "host_syntax", ""
     return _agreed(url)
 
 

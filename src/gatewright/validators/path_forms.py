@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.secret_scanning.invisible import hidden
+from gatewright.secret_scanning.unicode_forms import normal
 from gatewright.validators.shell_globs import may_name
 
 __all__ = [
@@ -173,7 +173,7 @@ def _decoded(path: str) -> str | None:
             return None
     if _UTF_7.within(path):
         path = _from_utf_7(path)
-    path = unicodedata.normalize("NFKC", _ALIEN.sub("/", path)).replace("\u3002", ".")
+    path = normal("NFKC", _ALIEN.sub("/", path)).replace("\u3002", ".")
     return "/".join(map(_unpadded, path.split("/")))
 
 

@@ -7,7 +7,6 @@ its first word makes it, and has to be harmless as that.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from gatewright.identifier_words import words_of
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.schemas.json_pointers import Place, strings
 from gatewright.schemas.objection import Objection
+from gatewright.secret_scanning.unicode_forms import normal
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 from gatewright.validators.command_members import COMMANDS, continued_lines
 from gatewright.validators.database_clients import CLIENTS
@@ -282,7 +282,7 @@ _STARTS = Pattern(r"(?:[A-Za-z_]\w*=\S*|for|if|while|\[\[?)", DOTALL)
 
 def _verb_rule(text: str) -> str | None:
     # A server may fold what it compares: full-width letters spell a verb as well.
-    text = unicodedata.normalize("NFKC", text)
+    text = normal("NFKC", text)
     words = [word.casefold() for word in words_of(text)]
     if (words and words[0] in _WRITE) or text.strip().casefold() in _HTTP_WRITING:
         return "write_verb"

@@ -10,7 +10,6 @@ What the shell would still do to accepted words is done here (escapes, braces) o
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Point
 
 from gatewright.patterns import Match, Pattern
+from gatewright.secret_scanning.unicode_forms import normal
 from gatewright.validators.shell_globs import hides_class
 
 __all__ = [
@@ -108,7 +108,7 @@ def is_plain(text: str) -> bool:
 
 
 def _hidden_operators(text: str) -> frozenset[str]:
-    folded = (unicodedata.normalize("NFKC", one) for one in text if not one.isascii())
+    folded = (normal("NFKC", one) for one in text if not one.isascii())
     return _OPERATORS.intersection("".join(folded))
 
 

@@ -7,7 +7,6 @@ what it leads to by all of them together: where they differ there is no reading.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 import ada_url
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
+from gatewright.secret_scanning.unicode_forms import has_long_row, normal
 from gatewright.validators.network import is_read_alike
 
 __all__ = [
@@ -188,7 +188,7 @@ def host_text(text: str) -> str | None:
 
 def read(text: str) -> Reading | None:
     """What a URI leads to; None where it is none, or one that not all clients read alike."""
-    if not text.isprintable() or "\\" in text:
+    if not text.isprintable() or "\\" in text or has_long_row(unquote(text)):
         return None
     found = Reading([], [])
     # Some clients encode a blank, others end there.
@@ -249,7 +249,7 @@ def _goes_up(path: str) -> bool:
             return True
     forms = ["/".join(rest)]
     forms += _decoded(forms[0])
-    forms += [unicodedata.normalize("NFKC", form) for form in forms if not form.isascii()]
+    forms += [normal("NFKC", form) for form in forms if not form.isascii()]
     # To whoever decodes first it goes up from elsewhere where names turn into several.
     if climbs and any(form.count("/") != forms[0].count("/") or "\\" in form for form in forms):
         return True

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gatewright.schemas.objection import Objection, Prepare
+from gatewright.validators.code_source import BadSource, parsed
 from gatewright.validators.options import BadOptions
 from gatewright.validators.sandbox import Placed, Value
 from gatewright.validators.shell.table import data_file_of
@@ -169,8 +170,8 @@ def _of_code(
 def _imports(value: Any) -> list[str]:
     """The modules that a source imports."""
     try:
-        tree = ast.parse(value) if isinstance(value, str) and len(value) < 10_000 else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsed(value) if isinstance(value, str) and len(value) < 10_000 else None
+    except BadSource:
         tree = None
     found: dict[str, None] = {}
     for node in ast.walk(tree) if tree is not None else ():

@@ -14,6 +14,8 @@ from gatewright.patterns import Pattern
 __all__ = ["bare", "flaw_of", "is_loopback", "is_same_origin", "is_within", "origin_of"]
 
 _LONGEST = 2048
+_LONGEST_WRITTEN = 512
+"""Characters of a URL that has some which URLs do not have: `urlsplit` puts the marks of a host in order, in the square of their number."""
 # What browsers and `urlsplit` read differently, such as `https://a\@b`, or what no URL has (RFC 3986 §2).
 _ODD = Pattern(r"[^\x21-\x7e]|[\\<>\"`{}|^]")
 _PORTS = {"http": 80, "https": 443}
@@ -97,6 +99,8 @@ def _port(parts: SplitResult) -> int | None:
 
 
 def _split(url: str) -> SplitResult | None:
+    if len(url) > _LONGEST_WRITTEN and not url.isascii():
+        return None
     try:
         parts = urlsplit(url)
         # `port` is read when it is asked for, and raises for what is no number up to 65535.

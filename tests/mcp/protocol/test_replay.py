@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+
 import pytest
 
-from gatewright.mcp.protocol.replay import FinishedStreams, Streams
+from gatewright.mcp.protocol.replay import FinishedStreams, Stream, Streams
+from gatewright.transport.slices import begun
 
 
 class Connection:
@@ -192,3 +196,95 @@ def test_what_many_messages_are_about_is_judged_once() -> None:
     streams.own.retain(may)
     assert sorted(map(str, asked)) == [f"('server', '{one}')" for one in "012"]
     assert streams.own.held == 1000
+
+
+def _many(count: int) -> Stream:
+    stream = Streams(1_000_000).own
+    for number in range(1, count + 1):
+        stream.add(b"%d" % number)
+    return stream
+
+
+class Slow(Connection):
+    """One on which each message takes half a millisecond."""
+
+    def sink(self, ident: str, message: bytes) -> None:
+        super().sink(ident, message)
+        end = time.perf_counter() + 0.0005
+        while time.perf_counter() < end:
+            pass
+
+    async def has(self, count: int) -> None:
+        while len(self.events) < count:
+            await asyncio.sleep(0)
+
+
+async def test_many_kept_messages_are_repeated_in_slices_and_what_comes_meanwhile_behind_them() -> (
+    None
+):
+    stream, slow, over = _many(200), Slow(), list[int]()
+    stream.attach(slow.sink, 50, lambda: over.append(len(slow.events)), begun)
+    assert 0 < len(slow.events) < 100
+    stream.add(b"201")
+    stream.add(b"202", last=True)
+    assert over == []
+    await slow.has(152)
+    assert slow.messages == [b"%d" % one for one in range(51, 203)]
+    await asyncio.sleep(0.02)
+    assert (over, stream.handed) == ([152], 202)
+
+
+async def test_after_what_was_repeated_the_next_message_is_carried_at_once() -> None:
+    stream, slow = _many(100), Slow()
+    stream.attach(slow.sink, 0, begun=begun)
+    await slow.has(100)
+    await asyncio.sleep(0.01)
+    stream.add(b"101")
+    assert slow.messages[-1] == b"101"
+
+
+async def test_who_comes_meanwhile_carries_and_is_given_the_rest() -> None:
+    stream, old, new, over = _many(200), Slow(), Slow(), list[str]()
+    stream.attach(old.sink, 0, lambda: over.append("old"), begun)
+    seen = len(old.events)
+    stream.attach(new.sink, stream.handed, lambda: over.append("new"), begun)
+    await new.has(200 - seen)
+    await asyncio.sleep(0.02)
+    stream.add(b"201")
+    assert old.messages + new.messages == [b"%d" % one for one in range(1, 202)]
+    assert over == []
+    stream.detach(new.sink)
+    stream.add(b"202", last=True)
+    assert old.messages[-1] == b"202"
+    assert over == ["old"]
+
+
+@pytest.mark.parametrize("how", ["detach", "pass_on", "forget", "retain"])
+async def test_what_may_be_told_no_more_is_not_repeated(how: str) -> None:
+    stream, slow = Streams(1_000_000).own, Slow()
+    for _ in range(200):
+        stream.add(b"x", about="tool")
+    stream.attach(slow.sink, 0, begun=begun)
+    seen = len(slow.events)
+    if how == "detach":
+        stream.detach(slow.sink)
+    elif how == "pass_on":
+        stream.pass_on(kept=True)
+    elif how == "forget":
+        stream.forget()
+    else:
+        stream.retain(lambda about: about != "tool")
+    await asyncio.sleep(0.05)
+    assert len(slow.events) == seen < 200
+    stream.add(b"y")
+    assert (slow.messages[-1] == b"y") == (how in {"forget", "retain"})
+
+
+async def test_what_makes_room_meanwhile_is_given_first() -> None:
+    stream, slow = Streams(400).own, Slow()
+    for number in range(100, 233):
+        stream.add(b"%d" % number)
+    stream.attach(slow.sink, 0, begun=begun)
+    stream.add(b"x" * 390)
+    await slow.has(134)
+    assert slow.messages == [*(b"%d" % one for one in range(100, 233)), b"x" * 390]

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
+from msgspec import Raw
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Client, Event, Failure, Mgp, Question
+from gatewright.call import Answer, Back, Call, Client, Event, Failure, Mgp, Outcome, Question
+from gatewright.mcp.protocol.outcomes import spell
+from gatewright.mcp.protocol.read_members import known, with_members
 from gatewright.mcp.server import open_call
-from gatewright.mcp.server.open_call import OpenCall, Shared
+from gatewright.mcp.server.open_call import MGP_BYTES, OpenCall, Shared
 from gatewright.mcp.server.plain_progress import PROGRESS
+from gatewright.mcp.server.streams import Streams
 from gatewright.secret_scanning.chunks import CHUNK, GAP
+from gatewright.transport.slices import whole
 from tests.kernel_parts import a_call
 
 
@@ -50,6 +56,10 @@ def chunk(text: str, **more: Any) -> Event:
     return Event(CHUNK, {"content": {"type": "text", "text": text}, **more})
 
 
+def over(one: OpenCall, outcome: Outcome) -> Outcome:
+    return whole(one.ended(outcome))
+
+
 async def opened(
     call: Call | None = None, handle: str = ""
 ) -> tuple[OpenCall, Reader, Shared, list[float]]:
@@ -81,7 +91,7 @@ async def test_who_did_not_ask_for_a_stream_gets_none_and_all_else() -> None:
     assert [each.method for each in reader.events] == ["notifications/message"]
     assert await one.ask(Question("roots/list")) == {"asked": "roots/list"}
     answer = Answer(b'{"content":[]}')
-    assert one.ended(answer) is answer
+    assert over(one, answer) is answer
 
 
 async def test_a_slow_reader_gets_fewer_chunks_and_all_of_the_text() -> None:
@@ -272,6 +282,13 @@ async def test_the_first_thing_that_is_said_tells_the_handle() -> None:
         (b'{"content":[]} ', {"content": []}),
         (b'{"_mgp":{"streamed":false,"k":1}}', {"_mgp": {"k": 1}}),
         (b'{"_mgp":7}', {}),
+        (b'{"_mgp":{"k":"%b"}}' % (b"v" * (MGP_BYTES - 8)), {"_mgp": {"k": "v" * (MGP_BYTES - 8)}}),
+        (b'{"_mgp":{"k":"%b"},"content":[]}' % (b"v" * MGP_BYTES), {"content": []}),
+        (b'{"_mgp":[%b{}]}' % (b"{}," * 200_000), {}),
+        (b'{"_mgp":{"k":"%b"}}' % (b'\\"' * 2_000_000), {}),
+        (b" { }", {}),
+        (b"{%b}" % (b" " * 1000), {}),
+        (b'{%b"content":[]}' % (b" " * 1000), {"content": []}),
         (b'{"content":"\\"_mgp\\""}', {"content": '"_mgp"'}),
     ],
 )
@@ -279,7 +296,7 @@ async def test_the_answer_says_what_was_streamed(raw: bytes, kept: dict[str, Any
     one, _, _, now = await opened()
     one.emit(chunk("a"))
     now[0] = 1.5
-    ended = one.ended(Answer(raw, own=True))
+    ended = over(one, Answer(raw, own=True))
     assert isinstance(ended, Answer)
     assert not ended.own
     said = {"streamed": True, "chunks_sent": 1, "duration_ms": 1500}
@@ -289,11 +306,11 @@ async def test_the_answer_says_what_was_streamed(raw: bytes, kept: dict[str, Any
 async def test_what_is_no_end_is_left_alone() -> None:
     one, _, _, _ = await opened()
     failed = Failure("upstream_error")
-    assert one.ended(failed) is failed
+    assert over(one, failed) is failed
     interim = Answer(b'{"resultType":"input_required"}', modern=True)
-    assert one.ended(interim) is interim
+    assert over(one, interim) is interim
     odd = Answer(b"[]")
-    assert one.ended(odd).raw == b"[]"  # type: ignore[union-attr]
+    assert over(one, odd).raw == b"[]"  # type: ignore[union-attr]
 
 
 async def test_what_has_no_text_is_numbered_and_goes_on() -> None:
@@ -301,3 +318,45 @@ async def test_what_has_no_text_is_numbered_and_goes_on() -> None:
     one.emit(Event(CHUNK, {"content": {"type": "image", "data": "x"}}))
     one.emit(Event(CHUNK, {}))
     assert [each["index"] for each in reader.of(CHUNK)] == [0, 1]
+
+
+async def test_what_is_left_out_of_a_result_is_named_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    one, _, _, _ = await opened()
+    over(one, Answer(b'{"_mgp":{"k":"%b"}}' % (b"v" * MGP_BYTES)))
+    assert "the result of call c1 has an _mgp of 16392 bytes" in caplog.text
+
+
+async def test_a_large_result_is_gone_through_once_a_step_and_read_no_more_than_once() -> None:
+    """What was read of it before holds, and what follows need not read it again."""
+    raw, read = with_members({"content": Raw(b"[%b1]" % (b"[]," * 50_000)), "_mgp": Raw(b"{}")})
+    one, _, _, _ = await opened()
+    for answer in (Answer(raw, read=read), Answer(raw), Answer(raw.replace(b'"_mgp"', b'"other"'))):
+        going = one.ended(answer)
+        assert [next(going) for _ in range(3)] == [None] * 3
+        with pytest.raises(StopIteration) as done:
+            next(going)
+        ended = done.value.value
+        assert json.loads(ended.raw)["_mgp"]["streamed"] is False
+        assert known(ended) is not None
+
+
+async def test_the_large_result_of_a_stream_leaves_the_loop_its_turns() -> None:
+    raw = b'{"content":[%b1],"_mgp":{"k":1}}' % (b"[]," * 2_000_000)
+    on, turns = Streams(time.monotonic, lambda many: b"x" * many), [0]
+
+    async def further(_: Call, __: Back) -> Outcome:
+        asyncio.get_running_loop().call_soon(turn)
+        return Answer(raw)
+
+    def turn() -> None:
+        turns[0] += 1
+        asyncio.get_running_loop().call_soon(turn)
+
+    outcome = await on.around(asking(), Reader(), further)
+    assert isinstance(outcome, Answer)
+    assert turns[0] >= 2
+    mirrored = spell(outcome, "tools/call", asking().client, "t", {}).result
+    assert outcome.raw.endswith(b"}")
+    assert b'"_meta":{"dev.cloto/mgp":{"k":1,"streamed":false' in mirrored

@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 import typer
 
-from gatewright.access.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
+from gatewright.access.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer, is_about
 from gatewright.access.issued_grants import Issued
 from gatewright.cli.completion_names import grant_targets, key_names
 from gatewright.cli.errors import CliError, Exit
@@ -30,7 +30,6 @@ from gatewright.cli.unknown_agent import note_unknown
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.mcp.wire.permissions import canonical_permission
-from gatewright.schemas.lookalikes import spellings
 from gatewright.timestamps import as_shown
 
 __all__ = ["Word", "add", "app", "list_grants", "revoke", "show", "words_of"]
@@ -98,7 +97,7 @@ def list_grants(
     words = [
         word
         for word in words_of(settings)
-        if agent is None or word.grant.agent in {*spellings(agent), EVERYBODY}
+        if agent is None or is_about(word.grant, agent)
         if server in (None, word.grant.server)
         if meant is None
         or (word.grant.server == meant.server and word.grant.tool in {None, meant.tool})
@@ -125,7 +124,7 @@ def show(agent: Agent, where: Where, config: Config = None, json: Json = False) 
     words = [
         word
         for word in words_of(settings)
-        if word.grant.agent in {*spellings(agent), EVERYBODY}
+        if is_about(word.grant, agent)
         and word.grant.server == server
         and word.grant.tool in {None, tool}
     ]

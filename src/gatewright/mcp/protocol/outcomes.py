@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright.call import Answer, Client, Failure, Outcome, Refusal
 from gatewright.mcp.protocol import eras
+from gatewright.mcp.protocol.read_members import known, members_of
 from gatewright.mcp.protocol.retry_hints import COME_AGAIN, unpromised
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import REASONS, SERVER_ERROR, Reason, reason_of, recovery
@@ -74,9 +75,9 @@ def spell(
         raw = outcome.raw
         if outcome.modern != is_modern(client.revision):
             raw = eras.to_caller(outcome, method, client, server_info)
-        if not outcome.own and raw.find(b'"_mgp"') >= 0:
-            raw = _mgp_members(raw, client)
-        return Spelled(raw)
+        if outcome.own:
+            return Spelled(raw)
+        return Spelled(_mgp_members(outcome if raw is outcome.raw else Answer(raw), client))
     if type(outcome) is Failure and outcome.error is not None:
         return _relayed(outcome, method, client, trace_id)
     return spell_reason(outcome, method, client, trace_id, server_info)  # type: ignore[arg-type]
@@ -278,18 +279,23 @@ def _attributed(members: dict[str, Any], client: Client, *, foreign: bool) -> bo
     return True
 
 
-def _mgp_members(result: bytes, client: Client) -> bytes:
+def _mgp_members(answer: Answer, client: Client) -> bytes:
     """`_mgp` of a result: mirrored into `_meta` for who negotiated MGP, unseen by everybody else."""
-    if result[:1] != b"{":
-        return result
-    members: dict[str, Any] = dict(jsonrpc.decode_members(result))
+    result, members = answer.raw, known(answer)
+    if members is None:  # else it need not be searched, either
+        members = _members_with_mgp(answer)
     if "_mgp" not in members:
         return result
     if client.mgp is None:
-        del members["_mgp"]
-        return jsonrpc.encode(members)
+        return jsonrpc.encode({name: one for name, one in members.items() if name != "_mgp"})
     meta = bytes(members.get("_meta", b"{}"))
     if meta[:1] != b"{":
         return result
-    members["_meta"] = {**jsonrpc.decode_members(meta), _MIRROR: members["_mgp"]}
-    return jsonrpc.encode(members)
+    mirrored = {**jsonrpc.decode_members(meta), _MIRROR: members["_mgp"]}
+    return jsonrpc.encode({**members, "_meta": mirrored})
+
+
+def _members_with_mgp(answer: Answer) -> Mapping[str, Any]:
+    """The members of an object in which `_mgp` may stand; none of others."""
+    raw = answer.raw
+    return members_of(answer) if raw[:1] == b"{" and raw.find(b'"_mgp"') >= 0 else {}

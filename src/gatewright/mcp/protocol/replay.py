@@ -10,8 +10,8 @@ streams of a caller's sessions keep is bounded together in the same way: a thous
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Generator
 from typing import Any
 
 __all__ = ["FINISHED_BYTES", "FinishedStreams", "Stream", "Streams"]
@@ -20,6 +20,12 @@ FINISHED_BYTES = 16 * 1024 * 1024
 
 Sink = Callable[[str, bytes], None]
 """Takes the id and the text of one message."""
+Steps = Generator[None, None, None]
+
+
+def _at_once(steps: Steps) -> None:
+    for _ in steps:
+        pass
 
 
 class FinishedStreams:
@@ -51,6 +57,20 @@ class FinishedStreams:
         self._held -= self._streams.pop(stream, (0, None))[0]
 
 
+class _Connection:
+    """One that carries a stream. What was kept is repeated on it in slices, and what comes meanwhile is kept behind that."""
+
+    __slots__ = ("at", "over", "repeats", "sink")
+
+    def __init__(self, sink: Sink, over: Callable[[], None] | None) -> None:
+        self.sink = sink
+        self.over = over
+        self.repeats = False
+        """Whether something that was kept is still due."""
+        self.at = 0
+        """The last number that it was given then."""
+
+
 class Stream:
     """One stream: numbered messages, each carried by one connection.
 
@@ -76,10 +96,10 @@ class Stream:
         self._held = 0
         self._number = 0
         self._handed = 0
-        self._messages: deque[tuple[int, bytes, Any]] = deque()
+        self._messages: OrderedDict[int, tuple[bytes, Any]] = OrderedDict()
         self.about: Any = None
         """What all of it is of, where that is one thing."""
-        self._connections: list[tuple[Sink, Callable[[], None] | None]] = []
+        self._connections: list[_Connection] = []
 
     def primer(self) -> str:
         """The id of the event that opens the stream, before any message."""
@@ -88,43 +108,79 @@ class Stream:
     def add(self, message: bytes, *, last: bool = False, about: Any = None) -> None:
         """Number a message, keep it with what it is `about`, and hand it to the connection if there is one."""
         self._number += 1
-        self._messages.append((self._number, message, about))
+        carrier = self._connections[-1] if self._connections else None
+        self._messages[self._number] = message, about
         self._held += len(message)
         # The newest stays, whatever its length: it may be the answer.
         while self._held > self._limit and len(self._messages) > 1:
-            self._held -= len(self._messages.popleft()[1])
+            number, (oldest, _) = self._messages.popitem(last=False)
+            self._held -= len(oldest)
+            if carrier is not None and carrier.repeats and number > carrier.at:
+                self._hand(carrier, number, oldest)  # it was next there
         self.ended = self.ended or last
         if self._grown is not None:
             self._grown(self)
-        if self._connections:
-            self._hand(self._number, message)
+        if carrier is not None and not carrier.repeats:
+            self._hand(carrier, self._number, message)
         if last:
             self.end()
 
-    def _hand(self, number: int, message: bytes) -> None:
+    def _hand(self, carrier: _Connection, number: int, message: bytes) -> None:
         self._handed = max(self._handed, number)
-        self._connections[-1][0](f"{self.ident}-{number}", message)
+        carrier.at = number
+        carrier.sink(f"{self.ident}-{number}", message)
 
     def attach(
-        self, sink: Sink, after: int | None = None, over: Callable[[], None] | None = None
+        self,
+        sink: Sink,
+        after: int | None = None,
+        over: Callable[[], None] | None = None,
+        begun: Callable[[Steps], None] = _at_once,
     ) -> None:
         """Carry the stream on a connection from now on; `after` repeats what followed that number.
 
-        `over` is called when nothing more will come: after the last message, or by `end`.
+        `over` is called when nothing more will come: after the last message, or by `end`. `begun` goes through the steps of repeating,
+        the first ones at once.
         """
         # The newest carries from now on: that the one before it is dead may be noticed much later.
-        self._connections.append((sink, over))
+        for former in self._connections:
+            self._repeated(former)
+        one = _Connection(sink, over)
+        self._connections.append(one)
         if after is not None:
-            for number, message, _ in list(self._messages):
-                if number > after:
-                    self._hand(number, message)
-        if self.ended and over is not None:
+            one.at, one.repeats = after, True
+            begun(self._repeat(one))
+        elif self.ended and over is not None:
             over()
+
+    def _repeat(self, one: _Connection) -> Steps:
+        """Give a connection what was kept and is due there, and what is kept meanwhile, one a step."""
+        try:
+            while due := [number for number in self._messages if number > one.at]:
+                for number in due:
+                    kept = self._messages.get(number)  # unless it may be told no more
+                    if kept is not None and number > one.at:
+                        self._hand(one, number, kept[0])
+                        yield
+                    if not one.repeats:
+                        return
+            self._repeated(one)
+        finally:
+            one.repeats = False
+
+    def _repeated(self, one: _Connection) -> None:
+        """Nothing is due any more: all was given, or another connection carries the stream."""
+        if one.repeats:
+            one.repeats = False
+            if self.ended and one.over is not None:
+                one.over()
 
     def detach(self, sink: Sink) -> None:
         """The connection is gone; others are not disturbed."""
         # Bound methods are equal, but never identical.
-        self._connections = [one for one in self._connections if one[0] != sink]
+        for one in self._connections:
+            one.repeats = one.repeats and one.sink != sink
+        self._connections = [one for one in self._connections if one.sink != sink]
 
     def end(self) -> None:
         """Nothing more will come, and whoever carries the stream is told."""
@@ -132,9 +188,9 @@ class Stream:
         told, self._over = self._over, None
         if told is not None:
             told(self)
-        for _, over in list(self._connections):
-            if over is not None:
-                over()
+        for one in list(self._connections):
+            if one.over is not None and not one.repeats:  # else behind what is due there
+                one.over()
 
     def forget(self) -> None:
         """Keep nothing of what was said so far: whoever has not seen it misses it."""
@@ -143,10 +199,13 @@ class Stream:
 
     def retain(self, may: Callable[[Any], bool]) -> None:
         """Keep of what was said so far what is about nothing, or about what `may` be told, which is asked once for each."""
-        told = {about: about is None or may(about) for about in {one[2] for one in self._messages}}
-        kept = [one for one in self._messages if told[one[2]]]
-        self._messages = deque(kept)
-        self._held = sum(len(message) for _, message, _ in kept)
+        every = {about for _, about in self._messages.values()} - {None}
+        refused = {about for about in every if not may(about)}
+        if not refused:
+            return
+        kept = ((number, one) for number, one in self._messages.items() if one[1] not in refused)
+        self._messages = OrderedDict(kept)
+        self._held = sum(len(message) for message, _ in self._messages.values())
         if self._grown is not None:
             self._grown(self)
 
@@ -156,9 +215,10 @@ class Stream:
         if not kept:
             self.forget()
         former, self._connections = self._connections, []
-        for _, over in former:
-            if over is not None:
-                over()
+        for one in former:
+            one.repeats = False
+            if one.over is not None:
+                one.over()
 
     @property
     def held(self) -> int:

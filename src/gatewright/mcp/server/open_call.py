@@ -8,7 +8,8 @@ gets fewer, longer chunks; where that is not enough, text is left out and `notif
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Generator
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Question
 from gatewright.chunk_way import ChunkWay, chunk_end
+from gatewright.mcp.protocol.read_members import members_of, with_members
 from gatewright.mcp.server.plain_progress import (
     MCP_PROGRESS,
     PROGRESS,
@@ -27,7 +29,19 @@ from gatewright.mcp.server.shown_rights import shown_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
 
-__all__ = ["HANDLE", "HELD_CHARS", "KEPT_BYTES", "KEPT_IN_ALL", "SLOW_BYTES", "OpenCall", "Shared"]
+__all__ = [
+    "HANDLE",
+    "HELD_CHARS",
+    "KEPT_BYTES",
+    "KEPT_IN_ALL",
+    "LARGE",
+    "MGP_BYTES",
+    "SLOW_BYTES",
+    "OpenCall",
+    "Shared",
+]
+
+log = logging.getLogger("gatewright.mcp")
 
 HANDLE = "dev.gatewright/stream"
 """The member of `_meta` that holds the handle of a call without a session."""
@@ -39,7 +53,13 @@ SLOW_BYTES = 128 * 1024
 """A client that leaves more than this waiting gets its chunks merged: half of what makes it a slow reader (`transport.base`)."""
 HELD_CHARS = 64 * 1024
 """So much text of one call waits for such a client; what is more is left out."""
+LARGE = 64 * 1024
+"""Bytes of a result that it takes time to go through."""
+MGP_BYTES = 16 * 1024
+"""A result's own `_mgp` has no more; a longer one is left out. MGP §12.5 has three members, and extensions of it a few more."""
 _LOOK_S = 0.05
+_BLANKS, _NO_MEMBER = 64, (b"", b"}")
+"""Behind so many blanks it is read what a result has; and how one goes on that perhaps has nothing."""
 _CHARS_MOST = 2**48
 """Of what a server says that is missing."""
 _TOKEN = "gatewright-stream"  # noqa: S105 - a progress token, which no client sees
@@ -134,8 +154,9 @@ class OpenCall:
         self._over = True
         self._shared.left += len(self._kept)
 
-    def ended(self, outcome: Outcome) -> Outcome:
-        """The outcome with what there is to say of its stream (MGP §12.5), where one was asked for."""
+    def ended(self, outcome: Outcome) -> Generator[None, None, Outcome]:
+        """The outcome with what there is to say of its stream (MGP §12.5), where one was asked for; a step each time that all of it is
+        gone through."""
         if not self._asked or type(outcome) is not Answer or _is_interim(outcome):
             return outcome
         spent_ms = round((self._shared.clock() - self._began) * 1000)
@@ -144,15 +165,37 @@ class OpenCall:
             "chunks_sent": self._pieces,
             "duration_ms": spent_ms,
         }
-        raw = outcome.raw.rstrip()
-        if raw.find(b'"_mgp"') < 0 and raw[-1:] == b"}" and raw[:-1].strip() != b"{":
+        raw, read = outcome.raw.strip(), None
+        if raw[:1] != b"{":
+            return replace(outcome, raw=raw, own=False)
+        # Of a large one whoever spells it wants the members as well (`outcomes`): they are read once, here.
+        large = len(raw) > LARGE
+        if large or raw.find(b'"_mgp"') >= 0 or raw[1:_BLANKS].lstrip()[:1] in _NO_MEMBER:
+            yield
+            members = members_of(outcome)
+            yield
+            known = self._known(members.get("_mgp", b""))
+            raw, read = with_members({**members, "_mgp": {**known, **said}})
+        else:
             raw = raw[:-1] + b',"_mgp":' + jsonrpc.encode(said) + b"}"
-        elif raw[:1] == b"{":
-            members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
-            theirs = bytes(members.get("_mgp", b""))
-            known = jsonrpc.decode(theirs) if theirs[:1] == b"{" else {}
-            raw = jsonrpc.encode({**members, "_mgp": {**known, **said}})
-        return replace(outcome, raw=raw, own=False)
+        yield
+        return replace(outcome, raw=raw, own=False, read=read)
+
+    def _known(self, theirs: bytes | msgspec.Raw) -> dict[str, Any]:
+        """What a result says itself in `_mgp`."""
+        if len(theirs) > MGP_BYTES:
+            log.warning(
+                "the result of call %s has an _mgp of %d bytes; of more than %d nothing is passed on",
+                self._call.id,
+                len(theirs),
+                MGP_BYTES,
+            )
+            return {}
+        try:
+            found = jsonrpc.decode(theirs) if theirs else None
+        except ValueError:  # more than is read at once
+            return {}
+        return found if isinstance(found, dict) else {}
 
     # -- events
 

@@ -33,6 +33,7 @@ from gatewright.mcp.server.shown_rights import at_least
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import META_VERSION
 from gatewright.mcp.wire.versions import LEGACY, MODERN, is_modern, revision
+from gatewright.transport.slices import begun
 from gatewright.web import sse
 
 __all__ = ["StreamableHttp"]
@@ -240,7 +241,7 @@ class StreamableHttp:
             writer.put(sse.encode(one_line(message), event="message", id=ident))
 
         writer.start()
-        stream.attach(sink, after, writer.end)
+        stream.attach(sink, after, writer.end, begun)
         waits = {asyncio.create_task(http.gone()), asyncio.create_task(writer.closed())}
         presented = Presented("http", http.caller, http.credential)
         try:

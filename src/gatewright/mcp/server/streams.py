@@ -19,11 +19,12 @@ from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.mcp.protocol.ended_calls import given_up, marked, revoked
 from gatewright.mcp.protocol.mcp_server import request_key
 from gatewright.mcp.protocol.tasks import TASK
-from gatewright.mcp.server.open_call import OpenCall, Shared
+from gatewright.mcp.server.open_call import LARGE, OpenCall, Shared
 from gatewright.mcp.server.plain_progress import PlainProgress, token_of
 from gatewright.mcp.server.shown_rights import at_least, shown_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.standing import NOTHING, Standing
+from gatewright.transport.slices import in_slices, whole
 
 __all__ = ["CANCEL", "EXTENSION", "Streams", "streams_to"]
 
@@ -107,7 +108,9 @@ class Streams:
             self._remove(one, call, handle)
             del self._by_call[call.id]
             one.close(refused=refused)
-        return one.ended(outcome)
+        steps = one.ended(outcome)
+        large = type(outcome) is Answer and len(outcome.raw) > LARGE
+        return await in_slices(steps) if large else whole(steps)
 
     async def cancel(self, call: Call, back: Back) -> Outcome:
         """`mgp/stream/cancel`: end the call of this caller that `request_id` names, and say what came of it (MGP §12.7)."""

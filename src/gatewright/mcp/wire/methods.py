@@ -10,7 +10,6 @@ Source: the schemas of MCP's five revisions, the tasks extension (SEP-2663), MGP
 from __future__ import annotations
 
 import html
-import unicodedata
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Literal
@@ -19,6 +18,7 @@ from urllib.parse import unquote
 import msgspec
 
 from gatewright.mcp.wire.versions import LEGACY, MODERN
+from gatewright.secret_scanning.unicode_forms import normal
 
 __all__ = [
     "CALLBACK",
@@ -265,7 +265,7 @@ def _resolved(text: str) -> str:
 
 def _fold(text: str) -> str:
     """Letters and digits alone, without case, width, accents and what looks like something else in ASCII."""
-    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text)).casefold()
+    apart = normal("NFKD", normal("NFKC", text)).casefold()
     return "".join(one for one in apart if one.isalnum()).translate(_LOOKS)
 
 

@@ -24,6 +24,7 @@ from gatewright.mcp.wire.headers_and_meta import (
     META_VERSION,
 )
 from gatewright.secret_scanning.escape_invisible import is_unseen
+from gatewright.secret_scanning.unicode_forms import normal
 
 __all__ = [
     "DEFINITION",
@@ -167,11 +168,11 @@ def fold(name: str) -> str:
     if name.isascii():
         plain = name.lower()
         return plain if plain.isalnum() else plain.translate(_NO_SIGNS)
-    wide = unicodedata.normalize("NFKC", name)
+    wide = normal("NFKC", name)
     if len(wide) > 2 * _CHARS:  # a character can stand for eighteen
         return wide
     # By its capitals: some small letters (U+017F, U+0131) share one with another.
-    apart = unicodedata.normalize("NFKD", wide.upper()).casefold()
+    apart = normal("NFKD", wide.upper()).casefold()
     return apart if apart.isalnum() else "".join(filter(_is_read, apart))
 
 
