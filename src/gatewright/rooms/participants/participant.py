@@ -161,9 +161,8 @@ class Participant:
         elif isinstance(content, Responded):
             self._responded(envelope, content)
         elif isinstance(content, Proposed):
-            target = envelope.to[0] if len(envelope.to) == 1 else None
             said, size = content.operation, len(envelope.payload)
-            found = self.proposals.open(envelope.id, envelope.sender, said, target, size)
+            found = self.proposals.open(envelope.id, envelope.sender, said, envelope.to, size)
             self._decided(found)
         elif isinstance(content, Chat):
             about = envelope.correlation_id
@@ -345,9 +344,8 @@ class Participant:
         operation = Operation(method, params or {})
         payload = jsonrpc.encode({"method": method, "params": operation.params})
         id = self.say(kind_of("mcp/proposal", operation), payload, to=to)
-        target = to[0] if len(to) == 1 else None
-        proposal = self.proposals.open(id, self.id, operation, target, len(payload))
-        self._proposed.expect(id)
+        proposal = self.proposals.open(id, self.id, operation, to, len(payload))
+        self._proposed.expect(id, to)
         return Pending(proposal, outcome=self._outcome, decline=self.decline)
 
     async def fulfil(self, id: str, *, to: str | None = None, timeout_s: float = ANSWER_S) -> Any:
@@ -360,7 +358,10 @@ class Participant:
             raise NotFulfillableError(f"the proposal is {proposal.state}; ask for a new one")
         target = to or proposal.target
         if target is None:
-            raise NotFulfillableError("the proposal was put to everybody; say who shall do it")
+            several = ", ".join(sorted(proposal.named)) or "everybody"
+            raise NotFulfillableError(f"the proposal was put to {several}; say who shall do it")
+        if not proposal.may_do([target], self.id):
+            raise NotFulfillableError(f"the proposal was not put to {target}; nobody else can do it")
         operation = proposal.operation
         method, params = operation.method, operation.params
         return await self.request(target, method, params, timeout_s=timeout_s, about=id)

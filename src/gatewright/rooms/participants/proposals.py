@@ -1,7 +1,8 @@
 """`Ledger`: proposals a participant heard, by state, bounded in number and bytes (MCPx §10.2); `Pending`: one's own, to await or withdraw.
 
 The chain is proposal → fulfilment (a request that names the proposal) → response (which names the fulfilment). Only a
-request for the very operation that was proposed is a fulfilment. Version 0.1 has no kind for a decision against a
+request for the very operation that was proposed, put to those whom the proposal names, is a fulfilment: whoever may call
+tools would otherwise ask itself, and answer in the place of who was meant. Version 0.1 has no kind for a decision against a
 proposal: by convention it is a chat message that names the proposal and whose text begins with `rejected`, or with
 `withdrawn` where it is the proposer's own.
 """
@@ -9,7 +10,7 @@ proposal: by convention it is a chat message that names the proposal and whose t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -35,7 +36,7 @@ class Proposal(msgspec.Struct):
     proposer: str
     operation: Operation
     target: str | None
-    """Who is to do it; None where it was put to everybody."""
+    """Who is to do it; None where it was put to everybody, or to several."""
     created_at: float
     expires_at: float
     status: Status = "pending"
@@ -44,13 +45,22 @@ class Proposal(msgspec.Struct):
     fulfilment: str | None = None
     """Envelope id of the request that fulfilled it."""
     asked: frozenset[str] = frozenset()
-    """Whom that request was put to; nobody named: everybody."""
+    """Whom that request was put to."""
     unheard: bool = False
     """Whether none of them was there."""
     response: str | None = None
     """Envelope id of the answer to that."""
     size: int = 0
     """Bytes of its payload."""
+    named: frozenset[str] = frozenset()
+    """Those to whom it was put, of whom each may do it; nobody: everybody."""
+
+    def may_do(self, asked: Collection[str], by: str) -> bool:
+        """Whether a request of `by` to these can fulfil it: some of those it was put to, and nobody else; where it was put to nobody by
+        name, somebody other than who asks. What is put to everybody at once has no one answer."""
+        if not asked:
+            return False
+        return self.named.issuperset(asked) if self.named else any(one != by for one in asked)
 
     @property
     def state(self) -> str:
@@ -152,19 +162,26 @@ class Ledger:
         return None if request is None else self.find(self._fulfilments.get(request))
 
     def open(
-        self, id: str, proposer: str, operation: Operation, target: str | None, size: int = 0
+        self,
+        id: str,
+        proposer: str,
+        operation: Operation,
+        to: Collection[str] = (),
+        size: int = 0,
     ) -> Proposal:
-        """Somebody proposes something, in so many bytes. An id that is known already opens nothing; where it stands for something else now,
+        """Somebody proposes something to these, in so many bytes. An id that is known already opens nothing; where it stands for something else now,
         nobody can fulfil it any more: who heard only one of the two would agree to the other."""
-        known = self.find(id)
+        known, named = self.find(id), frozenset(to)
         if known is not None:
-            same = known.proposer, known.operation.essence, known.target
-            if self.is_open(known) and same != (proposer, operation.essence, target):
+            same = known.proposer, known.operation.essence, known.named
+            if self.is_open(known) and same != (proposer, operation.essence, named):
                 known.status, known.decided_by = "rejected", proposer
                 known.reason = "its id was used again for something else"
             return known
         now = self._clock()
-        made = Proposal(id, proposer, operation, target, now, now + self._expires_s, size=size)
+        ends = now + self._expires_s
+        target = next(iter(named)) if len(named) == 1 else None
+        made = Proposal(id, proposer, operation, target, now, ends, size=size, named=named)
         self._proposals[id] = made
         self._by.setdefault(proposer, {})[id] = None
         self._bytes[proposer] += size
@@ -195,16 +212,18 @@ class Ledger:
         return not late and not any(map(self._there, proposal.asked))
 
     def fulfil(
-        self, id: str | None, request: str, by: str, operation: Operation, asked: Iterable[str] = ()
+        self, id: str | None, request: str, by: str, operation: Operation, asked: Collection[str]
     ) -> bool:
-        """A request to `asked` names a proposal. False where it is no fulfilment: another operation, or not open."""
+        """A request to `asked` names a proposal. False where it is no fulfilment: another operation, put to others, or not open."""
         found = self.find(id)
         if found is None or found.operation.essence != operation.essence or not self.is_open(found):
+            return False
+        if not found.may_do(asked, by):
             return False
         self._fulfilments.pop(found.fulfilment or "", None)
         found.status, found.decided_by, found.fulfilment = "fulfilling", by, request
         found.asked = frozenset(asked)
-        found.unheard = bool(found.asked) and not any(map(self._there, found.asked))
+        found.unheard = not any(map(self._there, found.asked))
         self._fulfilments[request] = found.id
         return True
 
@@ -221,7 +240,10 @@ class Ledger:
         """A response of `by` names a request: the proposal that is done by it, if there is one. What somebody else
         says in the place of who was asked counts for nothing."""
         found = self.fulfilled_by(request)
-        if found is None or found.status != "fulfilling" or (found.asked and by not in found.asked):
+        if found is None or found.status != "fulfilling" or by not in found.asked:
+            return None
+        # Put to everybody, it is done by another than who asks for it, or by nobody.
+        if by == found.decided_by and not found.named:
             return None
         result = said.result
         failed = said.error is not None or (isinstance(result, dict) and result.get("isError"))
