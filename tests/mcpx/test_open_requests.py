@@ -74,7 +74,9 @@ class Model:
 KINDS = ("mcp/request", "mcp/request:tools/call:x", "mcp/response", "mcp/response:tools/call:x")
 ENVELOPES = st.builds(
     said,
-    st.sampled_from([*KINDS, *KINDS, "chat", "mcp/proposal:tools/call:x", "mcp/proposal:ping", "mcp/responses"]),
+    st.sampled_from(
+        [*KINDS, *KINDS, "chat", "mcp/proposal:tools/call:x", "mcp/proposal:ping", "mcp/responses"]
+    ),
     st.sampled_from(["1", "2"]),
     st.sampled_from(NAMES),
     st.lists(st.sampled_from(NAMES), max_size=2).map(tuple),
@@ -109,7 +111,11 @@ def test_nobody_answers_a_request_of_its_own_but_who_was_named_in_the_proposal()
     room = OpenRequests()
     room.note(said("mcp/proposal:tools/call:pay", "all", "ann"))
     room.note(said("mcp/proposal:tools/call:pay", "p", "ann", ("bank",)))
-    for id, asker, about in (("r1", "mallory", "all"), ("r2", "mallory", None), ("r3", "bank", "p")):
+    for id, asker, about in (
+        ("r1", "mallory", "all"),
+        ("r2", "mallory", None),
+        ("r3", "bank", "p"),
+    ):
         room.note(said(PAY, id, asker, (asker,), about))
     answers = [
         room.objection(said("mcp/response:tools/call:pay", "a", asker, ("ann",), id))

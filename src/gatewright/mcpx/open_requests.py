@@ -79,7 +79,11 @@ class OpenRequests:
 
     def _put_elsewhere(self, envelope: Envelope) -> str:
         proposal = self._fulfils(envelope)
-        if proposal is None or not proposal.to or (envelope.to and proposal.to.issuperset(envelope.to)):
+        if (
+            proposal is None
+            or not proposal.to
+            or (envelope.to and proposal.to.issuperset(envelope.to))
+        ):
             return ""
         return "the proposal that this names was not put to whom you ask; only a request to those named in its `to` fulfils it"
 

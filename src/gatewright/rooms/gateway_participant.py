@@ -33,6 +33,7 @@ from gatewright.rooms.hub import Hub
 from gatewright.rooms.in_process import Inside
 from gatewright.rooms.participants.errors import CallError, GoneError, RoomError
 from gatewright.rooms.participants.participant import Heard
+from gatewright.rooms.participants.shared_session import spelled
 from gatewright.transport.slices import in_slices
 
 __all__ = ["DOOR", "GatewayParticipant", "Rehearse"]
@@ -283,22 +284,26 @@ class _Host:
     async def ask(self, frame: bytes, trace: str) -> bytes | None:
         """Put a request to the kernel; its response, or None for a notification. Ids of participants may repeat, so
         each request gets one of ours."""
-        members = jsonrpc.decode_members(frame)
-        ident = members.get("id")
-        if ident is None:
-            if bytes(members.get("method", b"")) == b'"notifications/cancelled"':
-                self._cancel(members)
+        message = jsonrpc.parse(frame)
+        if isinstance(message, jsonrpc.Notification):
+            if message.method == "notifications/cancelled":
+                self._cancel(spelled(message))
             else:
                 self.duplex.message(frame)
+        if not isinstance(message, jsonrpc.Request):
             return None
-        if bytes(members.get("method", b"")) == b'"initialize"':
+        members, ident = jsonrpc.decode_members(frame), message.id
+        if message.method == "initialize":
             self._begin_again()  # the assumed conversation would refuse it as a second handshake
-        own = jsonrpc.encode(f"room-{next(self._ids)}")
+        own, theirs = (
+            jsonrpc.encode(f"room-{next(self._ids)}"),
+            jsonrpc.encode(jsonrpc.decode(ident)),
+        )
         members["id"] = msgspec.Raw(own)
         members.setdefault("trace_id", msgspec.Raw(jsonrpc.encode(trace)))
         future: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
         self._waiting[own] = future
-        named = self._named.setdefault(bytes(ident), set())
+        named = self._named.setdefault(theirs, set())
         named.add(own)
         try:
             self.duplex.message(jsonrpc.encode(members))
@@ -307,11 +312,11 @@ class _Host:
             self._waiting.pop(own, None)
             named.discard(own)
             if not named:
-                self._named.pop(bytes(ident), None)
+                self._named.pop(theirs, None)
         return (
-            jsonrpc.error(bytes(ident), found.error)
+            jsonrpc.error(ident, found.error)
             if found.error
-            else jsonrpc.response(bytes(ident), found.result)
+            else jsonrpc.response(ident, found.result)
         )
 
     def _begin_again(self) -> None:

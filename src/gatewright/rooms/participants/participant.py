@@ -361,7 +361,9 @@ class Participant:
             several = ", ".join(sorted(proposal.named)) or "everybody"
             raise NotFulfillableError(f"the proposal was put to {several}; say who shall do it")
         if not proposal.may_do([target], self.id):
-            raise NotFulfillableError(f"the proposal was not put to {target}; nobody else can do it")
+            raise NotFulfillableError(
+                f"the proposal was not put to {target}; nobody else can do it"
+            )
         operation = proposal.operation
         method, params = operation.method, operation.params
         return await self.request(target, method, params, timeout_s=timeout_s, about=id)
