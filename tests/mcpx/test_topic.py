@@ -182,15 +182,22 @@ def test_new_capabilities_are_told_by_a_welcome() -> None:
     here.join(b)
     heard(here)
     assert isinstance(here.judge(a, says(a, "mcp/request:x"), 0.0), No)
-    a.allow(FULL)
-    here.welcome(a)
+    here.allow(a, FULL)
     assert isinstance(here.judge(a, says(a, "mcp/request:x"), 0.0), Envelope)
-    ((batch, members),) = here.flush()
-    assert members == [a]
-    assert json.loads(batch.messages[0].text)["payload"] == {
-        "you": {"id": "a", "capabilities": list(FULL)},
-        "participants": [{"id": "b", "capabilities": list(FULL)}],
+    told = {
+        member.id: [json.loads(one.text)["payload"] for one in batch.messages]
+        for batch, members in here.flush()
+        for member in members
     }
+    you = {"id": "a", "capabilities": list(FULL)}
+    others = [{"id": "b", "capabilities": list(FULL)}]
+    assert told == {
+        "a": [{"you": you, "participants": others}],
+        "b": [{"event": "join", "participant": you}],
+    }
+    here.allow(a, FULL)  # nothing changes, and nobody else is told
+    ((_, members),) = here.flush()
+    assert members == [a]
 
 
 def test_a_batch_of_nothing_is_nothing() -> None:

@@ -187,6 +187,14 @@ class Room:
         payload = welcome_payload(member.text, [one.text for one in others])
         self._say("system/welcome", payload, only=member)
 
+    def allow(self, member: Member, capabilities: Sequence[str]) -> None:
+        """From now on it may send these kinds. The others hear so as well: by that they know whose word about a proposal counts."""
+        before = member.text
+        member.allow(capabilities)
+        self.welcome(member)
+        if member.text != before:
+            self._present("join", member)
+
     def _present(self, event: Literal["join", "leave"], member: Member) -> None:
         payload = presence_payload(event, member.id, member.text)
         told = event == "join" and self.bounds.presence_to_joiner

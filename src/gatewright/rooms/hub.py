@@ -240,8 +240,7 @@ class Hub:
 
     def allow(self, place: Place) -> None:
         """What operators say of somebody has changed: it holds from the next message on, and is told."""
-        place.member.allow(self._capabilities(place.identity))
-        place.room.welcome(place.member)
+        place.room.allow(place.member, self._capabilities(place.identity))
         self._touch(place.room)
 
     def _new_room(self, topic: str) -> Room:

@@ -70,6 +70,21 @@ async def test_who_fulfils_cannot_have_another_do_it_than_the_proposal_says() ->
     assert [one for one in bus.of("ada") if one["kind"].startswith("mcp/")] == []
 
 
+async def test_who_may_only_chat_rejects_nothing_and_is_told_so() -> None:
+    bus = Bus()
+    eve, mal = bus.join("eve", PROPOSAL_ONLY), bus.join("mal", ("mcp/response:*", "chat"))
+    pending = eve.propose("tools/call", call("dig"), to=["worker"])
+    with pytest.raises(NotFulfillableError, match="it is rejected by those who are to do it"):
+        mal.decline(pending.id)
+    mal.chat("rejected: no", about=pending.id)
+    assert pending.proposal.status == "pending"
+    told = {"event": "join", "participant": {"id": "mal", "capabilities": ["mcp/request:*"]}}
+    bus.system("presence", told)
+    mal.chat("rejected: no", about=pending.id)
+    with pytest.raises(NotFulfillableError, match="mal rejected the proposal: no"):
+        await within(pending.outcome())
+
+
 async def test_a_fulfilment_that_was_not_passed_on_can_be_made_again() -> None:
     """MCPX-9.1-1: as one of the gateway that came too soon after others."""
     bus, worker = Bus(), Worker()

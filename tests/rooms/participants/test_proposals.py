@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gatewright.mcpx.payload import Chat, Operation, Responded
 from gatewright.rooms.participants.proposals import Ledger
 
@@ -56,6 +58,17 @@ def test_only_the_proposer_withdraws_and_only_others_reject() -> None:
     assert found is not None
     assert (found.status, found.decided_by, found.reason) == ("rejected", "ada", "too deep")
     assert ledger.hear("p", "bob", Chat("rejected: late")) is None
+
+
+@pytest.mark.parametrize("to", [(), ("worker",), ("worker", "other")])
+def test_a_rejection_counts_of_who_is_to_do_it_or_could_ask_for_it(to: tuple[str, ...]) -> None:
+    """Whoever may chat would otherwise end the proposals of everybody."""
+    may = {("ada", "mcp/request:tools/call:dig")}
+    for by, counts in (("mal", False), ("ada", True), ("worker", "worker" in to)):
+        ledger = Ledger(clock=lambda: 0.0, may=lambda name, kind: (name, kind) in may)
+        found = ledger.open("p", "eve", DIG, to)
+        assert (ledger.hear("p", by, Chat("rejected: no")) is found) is counts, by
+        assert found.status == ("rejected" if counts else "pending")
 
 
 def test_who_was_asked_answers_and_a_request_that_was_not_passed_on_decides_nothing() -> None:

@@ -96,8 +96,9 @@ class Participant:
         self._fresh = fresh
         self.roster = Roster(self._requests.left, self._answering.left)
         self.conduct = conduct or Conduct()
-        self.proposals = Ledger(clock=clock, expires_s=expires_s, there=self._is_there)
-        self._once = Once(self.proposals, self._is_there)
+        there, may = self.roster.has, self.roster.may
+        self.proposals = Ledger(clock=clock, expires_s=expires_s, there=there, may=may)
+        self._once = Once(self.proposals, there)
         self.watchers: list[Callable[[Heard], None]] = []
         """Told of every message, also of those that are put to others."""
         self._proposed = Awaited()
@@ -114,9 +115,6 @@ class Participant:
     def capabilities(self) -> Capabilities:
         """What this participant may send."""
         return self.roster.capabilities
-
-    def _is_there(self, name: str) -> bool:
-        return name == self.id or name in self.roster.others
 
     # -- what arrives
 
@@ -271,17 +269,8 @@ class Participant:
         id = self._fresh()
         now = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
         ts = now.removesuffix("+00:00") + "Z"
-        self._send(
-            compose(
-                id=id,
-                ts=ts,
-                sender=self.id,
-                kind=kind,
-                payload=payload,
-                to=to,
-                correlation_id=about,
-            )
-        )
+        said = {"id": id, "ts": ts, "sender": self.id, "kind": kind}
+        self._send(compose(**said, payload=payload, to=to, correlation_id=about))
         return id
 
     def chat(
@@ -370,12 +359,16 @@ class Participant:
 
     def decline(self, id: str, reason: str = "") -> str:
         """Reject a proposal, or withdraw one's own; by a chat message that names it. Raises `NotFulfillableError` where it
-        is not open, and `NotAllowedError`."""
+        is not open, or another's to reject, and `NotAllowedError`."""
         proposal = self.proposals.find(id)
         if proposal is None or not self.proposals.is_open(proposal):
             state = "unknown" if proposal is None else proposal.status
             raise NotFulfillableError(f"the proposal is {state}; there is nothing to decide")
-        word = "withdrawn" if proposal.proposer == self.id else "rejected"
+        word = self.proposals.word_of(proposal, self.id)
+        if not word:
+            raise NotFulfillableError(
+                "it is rejected by those who are to do it, or who may ask for it"
+            )
         text = f"{word}: {reason}" if reason else word
         sent = self.chat(text, about=id)
         self.proposals.hear(id, self.id, Chat(text))
@@ -393,9 +386,8 @@ class Participant:
                 self.decline(proposal.id, f"nobody fulfilled it within {timeout_s:g} s")
             raise AnswerTimeoutError(f"nobody fulfilled it within {timeout_s:g} s") from None
         except asyncio.CancelledError:
-            if self.proposals.is_open(
-                proposal
-            ):  # else somebody could do what nobody wants any more
+            # Else somebody could do what nobody wants any more.
+            if self.proposals.is_open(proposal):
                 with contextlib.suppress(RoomError):
                     self.decline(proposal.id, "who proposed it gave up")
             raise

@@ -3,19 +3,20 @@
 The chain is proposal → fulfilment (a request that names the proposal) → response (which names the fulfilment). Only a
 request for the very operation that was proposed, put to those whom the proposal names, is a fulfilment: whoever may call
 tools would otherwise ask itself, and answer in the place of who was meant. Version 0.1 has no kind for a decision against a
-proposal: by convention it is a chat message that names the proposal and whose text begins with `rejected`, or with
-`withdrawn` where it is the proposer's own.
+proposal: by convention it is a chat message that names the proposal and whose text begins with `withdrawn` where
+it is the proposer's own, or else with `rejected`: of whoever is to do it, or could ask for it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
 
-from gatewright.mcpx.payload import Chat, Operation, Responded
+from gatewright.mcpx.payload import Chat, Operation, Responded, kind_of
 
 __all__ = ["EXPIRES_S", "HELD_BYTES", "Ledger", "Pending", "Proposal", "Status"]
 
@@ -23,6 +24,9 @@ Status = Literal["pending", "fulfilling", "fulfilled", "failed", "rejected", "wi
 
 EXPIRES_S = 300.0
 """How long a proposal can be fulfilled, in seconds."""
+_AGAINST: Mapping[str, Status] = MappingProxyType(
+    {"withdrawn": "withdrawn", "rejected": "rejected"}
+)
 _KEPT = 1000
 HELD_BYTES = 4 * 1024 * 1024
 """What the messages had together whose proposals are remembered; in memory it can be twenty times as much."""
@@ -130,10 +134,12 @@ class Ledger:
         kept: int = _KEPT,
         held_bytes: int = HELD_BYTES,
         there: Callable[[str], bool] = lambda _: True,
+        may: Callable[[str, str], bool] = lambda name, kind: True,
     ) -> None:
-        """`clock` gives Unix seconds; `there` says whether somebody is in the room."""
+        """`clock` gives Unix seconds; `there` says whether somebody is in the room, `may` whether somebody there may send a kind."""
         self._clock = clock
         self._there = there
+        self._may = may
         self._expires_s = expires_s
         self._kept = kept
         self._room = held_bytes
@@ -251,6 +257,14 @@ class Ledger:
         found.response = response
         return found
 
+    def word_of(self, proposal: Proposal, by: str) -> str:
+        """What somebody says to decide against a proposal: the proposer withdraws it; whoever is to do it rejects it, and whoever could
+        ask for it. Empty for everybody else: who may only chat ends nothing of others."""
+        if by == proposal.proposer:
+            return "withdrawn"
+        able = by in proposal.named or self._may(by, kind_of("mcp/request", proposal.operation))
+        return "rejected" if able else ""
+
     def hear(self, id: str | None, by: str, chat: Chat) -> Proposal | None:
         """A chat message names a proposal: the proposal that it decides against, if it does."""
         found = self.find(id)
@@ -258,12 +272,9 @@ class Ledger:
         word = word.strip().lower()
         if found is None or not self.is_open(found):
             return None
-        if word == "withdrawn" and by == found.proposer:
-            found.status = "withdrawn"
-        elif word == "rejected" and by != found.proposer:
-            found.status = "rejected"
-        else:
+        if word not in _AGAINST or word != self.word_of(found, by):
             return None
+        found.status = _AGAINST[word]
         found.decided_by, found.reason = by, reason.strip()
         return found
 
