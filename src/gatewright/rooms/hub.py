@@ -144,7 +144,8 @@ class Hub:
 
     def _is_gateways(self, topic: str, participant: str) -> bool:
         before = self.identity(topic, participant)
-        return before is not None and before.way == "gateway"
+        sits = before is not None and before.way == "gateway"
+        return sits or self.policy.is_reserved(participant)
 
     def join(self, identity: Identity, topic: str, seat: Seat, *, token: str = "") -> Place:
         """Take a place. The welcome comes to the seat by the end of this turn. Who is in the topic already loses its
