@@ -5,7 +5,8 @@ gates, filters and record. It is asked through MCP, so each participant who asks
 that leads into the room. The id of the envelope stands for the trace where the request has none, and the proposal's
 where the request fulfils one, so that the record tells proposal, fulfilment and call together.
 
-Beside a proposal that is put to it, it says what the gates would say of it: to whoever could fulfil it.
+Beside a proposal that is put to it, it says what the gates would say of it: to each who could fulfil it of its own request, and to
+everybody whether it would pass.
 """
 
 from __future__ import annotations
@@ -189,24 +190,19 @@ class GatewayParticipant:
         able = await in_slices(
             fulfilling(self._hub, self.topic, others, kind, proposer=envelope.sender, most=_ASKED)
         )
-        passing, refused = [], []
+        about, passing = f"dry run of {kind.removeprefix('mcp/request:')}: ", 0
         for name in able:
             flaw = await self._flaw(name, operation.method, operation.params)
-            if flaw:
-                refused.append(f"{name}: {flaw}")
-            else:
-                passing.append(name)
-        said = f"dry run of {kind.removeprefix('mcp/request:')}: "
-        if not able:
-            said += "nobody here may fulfil it"
-        elif passing:
-            said += f"passes every gate for {', '.join(passing)}"
-        else:
-            said += "passes the gates for nobody here"
-        if refused:
-            said += "; refused for " + "; ".join(refused)
+            passing += not flaw
+            # To each what it may do itself: by that of others everybody could find out what is hidden from it.
+            found = f"refused for {name}: {flaw}" if flaw else f"passes every gate for {name}"
+            self._tell(about + found, envelope.id, to=[name])
+        said = "passes" if passing else "passes the gates for nobody here"
+        self._tell(about + (said if able else "nobody here may fulfil it"), envelope.id)
+
+    def _tell(self, said: str, proposal: str, to: Sequence[str] = ()) -> None:
         try:
-            self.participant.chat(said, about=envelope.id)
+            self.participant.chat(said, to=to, about=proposal)
         except RoomError as problem:
             log.debug("a dry run was not told: %s", problem)
 
