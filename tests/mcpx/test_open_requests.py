@@ -194,6 +194,17 @@ def test_of_what_becomes_of_a_proposal_hears_its_proposer_and_of_a_request_nobod
     assert asked.proposer(said("chat", "10", "b")) is None
 
 
+def test_what_becomes_of_a_proposal_is_not_for_whoever_takes_the_name_of_who_left() -> None:
+    asked = OpenRequests()
+    asked.note(said("mcp/proposal:tools/call:x", "1", "ann", ("b",)))
+    asked.note(said("mcp/proposal:tools/call:x", "2", "eve", ("b",)))
+    asked.left("ann")
+    about = [said("mcp/response:tools/call:x", "9", "b", ("c",), one) for one in ("1", "2")]
+    assert [asked.proposer(one) for one in about] == [None, "eve"]
+    asked.note(said("mcp/proposal:tools/call:x", "3", "ann", ("b",)))
+    assert asked.proposer(said("chat", "9", "b", ("c",), "3")) == "ann"
+
+
 def test_what_one_asker_has_remembered_is_bounded_by_what_it_says() -> None:
     asked = OpenRequests(kept_chars=1000)
     asked.note(said("mcp/request", "mine", "a", ("b",)))

@@ -35,7 +35,7 @@ _MARKS = str.maketrans("", "", "{}- ")
 
 
 class _Request:
-    __slots__ = ("answered", "asker", "itself", "method", "proposed", "size", "to")
+    __slots__ = ("answered", "asker", "gone", "itself", "method", "proposed", "size", "to")
 
     def __init__(self, asked: Envelope, *, proposed: bool, itself: bool = False) -> None:
         self.asker = asked.sender
@@ -47,6 +47,8 @@ class _Request:
         self.size = 2 * len(asked.id) + sum(map(len, self.to)) + _NAME * len(self.to)
         """What it counts among those of its asker."""
         self.answered: set[str] = set()
+        self.gone = False
+        """Whether its asker has left: whoever is called so next is another."""
 
 
 class OpenRequests:
@@ -126,7 +128,14 @@ class OpenRequests:
     def proposer(self, envelope: Envelope) -> str | None:
         """Whose proposal a message is about: it hears of what becomes of that, also where nobody named it."""
         found = self._requests.get(envelope.correlation_id or "")
-        return found.asker if found is not None and found.proposed else None
+        if found is None or found.gone:
+            return None
+        return found.asker if found.proposed else None
+
+    def left(self, name: str) -> None:
+        """Somebody has left: what becomes of its proposals is not for whoever takes its name."""
+        for id in self._by.get(name, ()):
+            self._requests[id].gone = True
 
     def _ask(self, envelope: Envelope, *, proposed: bool) -> None:
         asker = envelope.sender

@@ -176,6 +176,7 @@ class Room:
             return False
         del self.members[member.id]
         member.is_here = False
+        self._asked.left(member.id)
         self._present("leave", member)
         return True
 

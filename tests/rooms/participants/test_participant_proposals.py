@@ -61,6 +61,26 @@ async def test_what_everybody_may_do_is_not_done_by_who_asks_for_it() -> None:
     assert await within(pending.outcome()) == {"did": "tools/call", "for": "mal"}
 
 
+async def test_an_answer_is_not_for_whoever_takes_the_name_of_who_asked_or_proposed() -> None:
+    for gone, hear in (("eve", ["ada"]), ("ada", [])):
+        bus, worker = Bus(), Worker()
+        worker.hold = asyncio.Event()
+        bus.join("worker", responder=worker)
+        ada = bus.join("ada")
+        pending = bus.join("eve", PROPOSAL_ONLY).propose("tools/call", call("dig"), to=["worker"])
+        asking = asyncio.create_task(ada.fulfil(pending.id))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        for event in ("leave", "join"):
+            told = {"event": event, "participant": {"id": gone, "capabilities": ["mcp/*"]}}
+            bus.system("presence", told)
+        worker.hold.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert [name for one in bus.of("worker") for name in one["to"]] == hear
+        asking.cancel()
+
+
 async def test_who_fulfils_cannot_have_another_do_it_than_the_proposal_says() -> None:
     bus = Bus()
     ada = bus.join("ada")

@@ -111,3 +111,43 @@ def test_who_proposes_at_length_pushes_out_its_own_alone() -> None:
     assert [one.id for one in ledger] == ["a", "e97", "e98", "e99"]
     ledger.open("b", "bob", DIG, (), 5000)  # by itself more than all may have
     assert [one.id for one in ledger] == ["a", "e97", "e98", "e99"]
+
+
+SAID = ("request", "answer", "rejection", "withdrawal")
+"""What decides about a proposal of eve to `worker`, or to everybody."""
+COUNTS = {
+    # (to whom it was put, who says so) -> what of it counts
+    (("worker",), "eve"): {"withdrawal"},
+    (("worker",), "worker"): {"answer", "rejection"},
+    (("worker",), "ada"): {"request", "rejection"},
+    (("worker",), "mal"): set[str](),
+    ((), "eve"): {"withdrawal"},
+    ((), "worker"): {"answer"},
+    ((), "ada"): {"request", "rejection"},
+    ((), "mal"): set[str](),
+}
+
+
+@pytest.mark.parametrize("about", ["p", "P", "guessed", None])
+@pytest.mark.parametrize(("to", "who"), COUNTS)
+def test_each_word_about_a_proposal_counts_of_whose_it_is_alone(
+    to: tuple[str, ...], who: str, about: str | None
+) -> None:
+    """`ada` may ask for it; `mal` asks itself and answers, `worker` does what ada asks for."""
+    found: set[str] = set()
+    for said in SAID:
+        may = lambda name, kind: name == "ada"  # noqa: E731
+        ledger = Ledger(clock=lambda: 0.0, may=may)
+        proposal = ledger.open("p", "eve", DIG, to)
+        if said == "request":
+            asked = ["worker"] if who == "ada" else [who] if who != "worker" else []
+            counts = ledger.fulfil(about, "r", who, DIG, asked)
+        elif said == "answer":
+            assert ledger.fulfil("p", "r", "ada", DIG, ["worker"])
+            request = {"p": "r", "P": "R"}.get(about or "", about)
+            counts = ledger.answer(request, "a", who, Responded(b"1", {})) is proposal
+        else:
+            word = {"rejection": "rejected: no", "withdrawal": "withdrawn"}[said]
+            counts = ledger.hear(about, who, Chat(word)) is proposal
+        found |= {said} if counts else set()
+    assert found == (COUNTS[to, who] if about == "p" else set())

@@ -94,7 +94,7 @@ class Participant:
         self._report_to = report_to
         self._clock = clock
         self._fresh = fresh
-        self.roster = Roster(self._requests.left, self._answering.left)
+        self.roster = Roster(self._requests.left, self._answering.left, self._gone)
         self.conduct = conduct or Conduct()
         there, may = self.roster.has, self.roster.may
         self.proposals = Ledger(clock=clock, expires_s=expires_s, there=there, may=may)
@@ -115,6 +115,9 @@ class Participant:
     def capabilities(self) -> Capabilities:
         """What this participant may send."""
         return self.roster.capabilities
+
+    def _gone(self, name: str) -> None:
+        self.proposals.left(name)
 
     # -- what arrives
 
@@ -211,7 +214,7 @@ class Participant:
         to = [envelope.sender]
         proposal = self.proposals.fulfilled_by(envelope.id)
         if proposal is not None and proposal.proposer not in to:
-            to.append(proposal.proposer)
+            to += [] if proposal.away else [proposal.proposer]
         try:
             id = self._put(kind, payload, to, envelope.id)
         except GoneError:

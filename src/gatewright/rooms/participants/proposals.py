@@ -56,6 +56,8 @@ class Proposal(msgspec.Struct):
     """Envelope id of the answer to that."""
     size: int = 0
     """Bytes of its payload."""
+    away: bool = False
+    """Whether its proposer has left: whoever is called so now is another."""
     named: frozenset[str] = frozenset()
     """Those to whom it was put, of whom each may do it; nobody: everybody."""
 
@@ -232,6 +234,11 @@ class Ledger:
         found.unheard = not any(map(self._there, found.asked))
         self._fulfilments[request] = found.id
         return True
+
+    def left(self, name: str) -> None:
+        """Somebody has left the room."""
+        for id in self._by.get(name, ()):
+            self._proposals[id].away = True
 
     def reopen(self, request: str) -> None:
         """A request was not passed on: what it would have fulfilled is as open as before."""
