@@ -72,7 +72,10 @@ async def test_an_operator_gives_and_takes_capabilities_while_the_session_goes_o
         assert welcome["payload"]["you"]["capabilities"] == answer["newCapabilities"]
         assert a.participants == {"b": list(FULL)}
         assert await may(a, CALL)
-        assert [one["kind"] for one in await b.fence()] == [CALL]
+        heard = await b.fence()
+        assert [one["kind"] for one in heard] == ["system/presence", CALL]
+        told = {"id": "agent-a", "capabilities": answer["newCapabilities"]}
+        assert heard[0]["payload"] == {"event": "join", "participant": told}
         changed = (
             "changed",
             "agent-a",

@@ -172,7 +172,7 @@ async def test_an_id_that_comes_again_with_another_proposal_is_not_what_was_look
         ledger = seat.me.proposals
 
         async def proposed(name: str) -> RoomDecision:
-            ledger.open("p", "bot", Operation("tools/call", {"name": name, "arguments": {}}), None)
+            ledger.open("p", "bot", Operation("tools/call", {"name": name, "arguments": {}}), ())
             ((card,), _) = await seat.proposals("", 1)
             assert (card.id, name in card.params) == ("p", True)
             return RoomDecision(topic="t", proposal="p", do="approve", digest=card.digest)
@@ -184,7 +184,7 @@ async def test_an_id_that_comes_again_with_another_proposal_is_not_what_was_look
 
         looked = await proposed("look")
         for number in range(1000):
-            ledger.open(f"{number}", "bot", Operation("tools/call", {}), None)
+            ledger.open(f"{number}", "bot", Operation("tools/call", {}), ())
         assert ledger.find("p") is None
         console.ahead += 1
         wiped = await proposed("wipe")
@@ -193,7 +193,7 @@ async def test_an_id_that_comes_again_with_another_proposal_is_not_what_was_look
         assert await code(wiped) == "room"  # nobody called so is there to ask
         # The orchestrator may have others by these ids: nobody was shown them here.
         assert await code(replace(wiped, proposal="other")) == "not_shown"
-        ledger.open("p", "bot", Operation("tools/call", {}), None)
+        ledger.open("p", "bot", Operation("tools/call", {}), ())
         assert await code(wiped) == "not_shown"
 
 
@@ -210,14 +210,14 @@ async def test_an_id_that_comes_again_while_it_is_looked_at_is_approved_by_nobod
             Operation("tools/call", {"name": name, "arguments": {"a": "x" * 20_000}})
             for name in ("look", "wipe")
         )
-        ledger.open("p", "bot", look, None)
+        ledger.open("p", "bot", look, ())
         ((card,), _) = await seat.proposals("", 1)
         given = RoomDecision(topic="t", proposal="p", do="approve", digest=card.digest)
 
         def shown(one: Proposal) -> bool:
             if one.operation is look:
                 vars(ledger)["_proposals"].clear()
-                ledger.open("p", "bot", wipe, None)
+                ledger.open("p", "bot", wipe, ())
             return True
 
         with pytest.raises(ApiError) as caught:

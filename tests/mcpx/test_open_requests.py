@@ -36,10 +36,23 @@ class Model:
         found = [one for one in self.passed if one.id == id and family(one) in ASKS]
         return found[-1] if found else None
 
+    def fulfilled(self, envelope: Envelope, before: int | None = None) -> Envelope | None:
+        """The proposal that a request asks for what is proposed of; `before` so many messages had passed."""
+        some = self.passed[:before]
+        found = [one for one in some if one.id == envelope.correlation_id and family(one) in ASKS]
+        proposal = found[-1] if found and family(envelope) in REQUEST else None
+        if proposal is None or family(proposal) != "mcp/proposal":
+            return None
+        methods = {one.kind.split(":")[1] for one in (proposal, envelope) if ":" in one.kind}
+        return proposal if len(methods) < 2 else None
+
     def may(self, envelope: Envelope) -> bool:
         if family(envelope) in ASKS:
             known = self.asked(envelope.id)
-            return known is None or known.sender == envelope.sender
+            proposal = self.fulfilled(envelope)
+            named = set() if proposal is None else set(proposal.to)
+            meant = not named or (bool(envelope.to) and set(envelope.to) <= named)
+            return meant and (known is None or known.sender == envelope.sender)
         request = self.asked(envelope.correlation_id)
         if family(envelope) != "mcp/response" or request is None or family(request) not in REQUEST:
             return True
@@ -51,16 +64,19 @@ class Model:
             and (one.correlation_id, one.sender) == (request.id, envelope.sender)
             for one in self.passed[since:]
         )
-        meant = envelope.sender in request.to or (
-            not request.to and envelope.sender != request.sender
-        )
-        return meant and not again
+        at = max(number for number, one in enumerate(self.passed) if one is request)
+        proposal = self.fulfilled(request, at)
+        itself = proposal is not None and request.sender in proposal.to
+        meant = not request.to or envelope.sender in request.to
+        return meant and (itself or envelope.sender != request.sender) and not again
 
 
 KINDS = ("mcp/request", "mcp/request:tools/call:x", "mcp/response", "mcp/response:tools/call:x")
 ENVELOPES = st.builds(
     said,
-    st.sampled_from([*KINDS, *KINDS, "chat", "mcp/proposal:tools/call:x", "mcp/responses"]),
+    st.sampled_from(
+        [*KINDS, *KINDS, "chat", "mcp/proposal:tools/call:x", "mcp/proposal:ping", "mcp/responses"]
+    ),
     st.sampled_from(["1", "2"]),
     st.sampled_from(NAMES),
     st.lists(st.sampled_from(NAMES), max_size=2).map(tuple),
@@ -74,6 +90,38 @@ AGAIN = [
     said("mcp/request", "1", "a", ("c",)),
     said("mcp/response", "1", "c", about="1"),
 ]
+
+
+PAY = "mcp/request:tools/call:pay"
+
+
+@pytest.mark.parametrize("to", [("mallory",), ("bank", "mallory"), ()])
+def test_what_is_proposed_is_asked_of_those_alone_whom_the_proposal_names(
+    to: tuple[str, ...],
+) -> None:
+    room = OpenRequests()
+    room.note(said("mcp/proposal:tools/call:pay", "p", "ann", ("bank",)))
+    for kind in (PAY, "mcp/request:tools/call", "mcp/request"):
+        assert "named in its `to`" in room.objection(said(kind, "r", "mallory", to, "p"))
+        assert not room.objection(said(kind, "r", "mallory", ("bank",), "p"))
+    assert not room.objection(said("mcp/request:tools/list", "r", "mallory", to, "p"))
+
+
+def test_nobody_answers_a_request_of_its_own_but_who_was_named_in_the_proposal() -> None:
+    room = OpenRequests()
+    room.note(said("mcp/proposal:tools/call:pay", "all", "ann"))
+    room.note(said("mcp/proposal:tools/call:pay", "p", "ann", ("bank",)))
+    for id, asker, about in (
+        ("r1", "mallory", "all"),
+        ("r2", "mallory", None),
+        ("r3", "bank", "p"),
+    ):
+        room.note(said(PAY, id, asker, (asker,), about))
+    answers = [
+        room.objection(said("mcp/response:tools/call:pay", "a", asker, ("ann",), id))
+        for id, asker in (("r1", "mallory"), ("r2", "mallory"), ("r3", "bank"))
+    ]
+    assert [bool(one) for one in answers] == [True, True, False]
 
 
 @settings(max_examples=500)
@@ -144,6 +192,17 @@ def test_of_what_becomes_of_a_proposal_hears_its_proposer_and_of_a_request_nobod
     about = [said("mcp/response:tools/call:x", "9", "b", ("c",), one) for one in ("1", "2", "3")]
     assert [asked.proposer(one) for one in about] == ["a", None, None]
     assert asked.proposer(said("chat", "10", "b")) is None
+
+
+def test_what_becomes_of_a_proposal_is_not_for_whoever_takes_the_name_of_who_left() -> None:
+    asked = OpenRequests()
+    asked.note(said("mcp/proposal:tools/call:x", "1", "ann", ("b",)))
+    asked.note(said("mcp/proposal:tools/call:x", "2", "eve", ("b",)))
+    asked.left("ann")
+    about = [said("mcp/response:tools/call:x", "9", "b", ("c",), one) for one in ("1", "2")]
+    assert [asked.proposer(one) for one in about] == [None, "eve"]
+    asked.note(said("mcp/proposal:tools/call:x", "3", "ann", ("b",)))
+    assert asked.proposer(said("chat", "9", "b", ("c",), "3")) == "ann"
 
 
 def test_what_one_asker_has_remembered_is_bounded_by_what_it_says() -> None:

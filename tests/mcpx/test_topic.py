@@ -7,9 +7,11 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gatewright.mcpx import topic as room_module
-from gatewright.mcpx.batches import Batch, Message
+from gatewright.mcpx.batches import Batch, Message, shared
 from gatewright.mcpx.envelope import Envelope, Flaw, read
 from gatewright.mcpx.topic import Bounds, Member, No, Room
 
@@ -182,15 +184,22 @@ def test_new_capabilities_are_told_by_a_welcome() -> None:
     here.join(b)
     heard(here)
     assert isinstance(here.judge(a, says(a, "mcp/request:x"), 0.0), No)
-    a.allow(FULL)
-    here.welcome(a)
+    here.allow(a, FULL)
     assert isinstance(here.judge(a, says(a, "mcp/request:x"), 0.0), Envelope)
-    ((batch, members),) = here.flush()
-    assert members == [a]
-    assert json.loads(batch.messages[0].text)["payload"] == {
-        "you": {"id": "a", "capabilities": list(FULL)},
-        "participants": [{"id": "b", "capabilities": list(FULL)}],
+    told = {
+        member.id: [json.loads(one.text)["payload"] for one in batch.messages]
+        for batch, members in here.flush()
+        for member in members
     }
+    you = {"id": "a", "capabilities": list(FULL)}
+    others = [{"id": "b", "capabilities": list(FULL)}]
+    assert told == {
+        "a": [{"you": you, "participants": others}],
+        "b": [{"event": "join", "participant": you}],
+    }
+    here.allow(a, FULL)  # nothing changes, and nobody else is told
+    ((_, members),) = here.flush()
+    assert members == [a]
 
 
 def test_a_batch_of_nothing_is_nothing() -> None:
@@ -218,3 +227,75 @@ def test_what_is_too_long_is_not_read_and_all_of_it_is_charged(
     assert isinstance(second, No)
     assert (second.error, second.id) == ("rate_limited", None)
     assert not seen
+
+
+@given(st.data())
+def test_what_leaves_a_room_reaches_each_member_once_and_no_other(data: st.DataObject) -> None:
+    """Against each message asked about each member: whoever is named, has just come, or hears what is for it alone."""
+    here = room()
+    names = [f"p{number}" for number in range(5)]
+    members = {
+        name: member(name, mode=data.draw(st.sampled_from(["all", "directed"]))) for name in names
+    }
+    here.members.update(members)
+    some = st.none() | st.sampled_from(list(members.values()))
+    said = st.lists(st.sampled_from(names), max_size=2).map(tuple)
+    here._out = out = [
+        Message(number, b"x", data.draw(said), data.draw(some), data.draw(some))
+        for number in range(2, 2 + data.draw(st.integers(1, 6)))
+    ]
+    if any(one.only or one.skip for one in out):  # else nobody has come since
+        for one in members.values():
+            one.heard = data.draw(st.integers(0, 4))
+    got: dict[str, list[int]] = {}
+    for batch, those in here.flush():
+        for one in those:
+            assert one.id not in got
+            got[one.id] = [message.number for message in batch.messages]
+    meant = {
+        name: [each.number for each in out if each.is_for(one)] for name, one in members.items()
+    }
+    assert got == {name: numbers for name, numbers in meant.items() if numbers}
+
+
+def test_a_crowd_to_which_a_message_is_not_addressed_is_not_looked_at_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+
+    def counting(out: Any, members: Any) -> Any:
+        looked.append(len(members))
+        return shared(out, members)
+
+    monkeypatch.setattr(room_module, "shared", counting)
+    here = room()
+    for number in range(1000):
+        here.join(member(f"p{number}", mode="directed"))
+    heard(here)
+    looked.clear()
+    a = here.members["p1"]
+    for to in (("p7",), ()):
+        passed = here.judge(a, says(a, "chat", to=to), 0.0)
+        assert isinstance(passed, Envelope)
+        here.route(a, passed)
+    batches = [([one.to for one in batch.messages], len(those)) for batch, those in here.flush()]
+    assert looked == [1]
+    assert batches == [([frozenset()], 999), ([frozenset({"p7"}), frozenset()], 1)]
+
+
+def test_what_the_gateways_own_tell_somebody_by_name_nobody_else_hears() -> None:
+    here = room()
+    house, ann, bob = member("house", limited=False), member("ann"), member("bob")
+    for one in (house, ann, bob):
+        here.join(one)
+    heard(here)
+    for sender in (house, ann):
+        passed = here.judge(sender, says(sender, "chat", to=("bob",)), 0.0)
+        assert isinstance(passed, Envelope)
+        here.route(sender, passed)
+    got = {
+        one.id: [json.loads(message.text)["from"] for message in batch.messages]
+        for batch, those in here.flush()
+        for one in those
+    }
+    assert got == {"house": ["ann"], "ann": ["ann"], "bob": ["house", "ann"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -29,10 +29,8 @@ async def test_a_proposal_is_answered_with_what_the_gates_would_say_of_each_who_
     ):
         scene.refused["bob"] = Refusal("access_denied", "bob has no grant")
         pending = eve.propose("tools/call", DIG, to=["house"])
-        said = await about(ann, pending.id)
-        assert said == (
-            "dry run of tools/call:dig: passes every gate for ann; "
-            "refused for bob: access (access_denied): bob has no grant"
+        assert (
+            await about(ann, pending.id) == "dry run of tools/call:dig: passes every gate for ann"
         )
         assert [call.caller.id for call in scene.rehearsed] == ["ann", "bob"]
         assert scene.house.script.calls == []
@@ -40,6 +38,41 @@ async def test_a_proposal_is_answered_with_what_the_gates_would_say_of_each_who_
         odd = eve.propose("ping", to=["house"])
         assert "nothing that gates judge" in await about(ann, odd.id)
         assert elsewhere.proposal.status == "pending"
+
+
+async def test_what_the_gates_say_of_somebody_nobody_else_hears() -> None:
+    """Else whoever proposes learns which tools are there that it does not see, and who may call them."""
+    async with (
+        stage() as scene,
+        scene.guest("ann") as ann,
+        scene.guest("bob") as bob,
+        scene.guest("eve") as eve,
+    ):
+        heard: dict[str, list[str]] = {"ann": [], "bob": [], "eve": []}
+        for who in (ann, bob, eve):
+            who.watchers.append(_noting(heard[who.id]))
+        scene.refused["bob"] = Refusal("access_denied", "bob has no grant")
+        eve.propose("tools/call", DIG, to=["house"])
+        async with asyncio.timeout(20):
+            while not all("dry run of tools/call:dig: passes" in said for said in heard.values()):
+                await asyncio.sleep(0.001)
+        all_hear = "dry run of tools/call:dig: passes"
+        refused = (
+            "dry run of tools/call:dig: refused for bob: access (access_denied): bob has no grant"
+        )
+        assert heard == {
+            "ann": ["dry run of tools/call:dig: passes every gate for ann", all_hear],
+            "bob": [refused, all_hear],
+            "eve": [all_hear],
+        }
+
+
+def _noting(said: list[str]) -> Callable[[Heard], None]:
+    def note(heard: Heard) -> None:
+        if heard.envelope.kind == "chat":
+            said.append(jsonrpc.decode(heard.envelope.payload)["text"])
+
+    return note
 
 
 class Slow:

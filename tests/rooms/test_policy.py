@@ -17,6 +17,15 @@ def test_the_default_is_to_propose_only() -> None:
     assert Policy().anonymous is None
 
 
+def test_the_names_of_the_gateways_own_are_reserved_and_what_looks_like_them() -> None:
+    policy = Policy(reserved=("gatewright", "orchestrator"))
+    for name in ("gatewright", "Gatewright", "0rchestrator", "orchestrat\u043er"):
+        assert policy.is_reserved(name), name
+    for name in ("gate", "ann", "orchestrators"):
+        assert not policy.is_reserved(name), name
+    assert not Policy().is_reserved("gatewright")
+
+
 def test_a_topic_is_open_to_whom_its_access_names() -> None:
     """MCPX-5.1-3."""
     policy = Policy(topics={"r": Topic("restricted"), "p": Topic("private", ("ann",))})

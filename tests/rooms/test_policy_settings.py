@@ -21,9 +21,17 @@ def test_the_settings_become_the_policy() -> None:
     assert found.default == ("mcp/response:*", "chat")
     assert found.anonymous is not None
     assert found.bounds.message_bytes == 1000
+    assert found.reserved == ()
     assert found.topics == {"own": Topic("private", ("ann",))}
     (ann,) = found.tokens.values()
     assert (ann.id, ann.capabilities, ann.mode) == ("ann", ("mcp/*", "chat"), "directed")
+
+
+def test_what_the_gateways_own_are_called_is_reserved() -> None:
+    more = '[rooms.kernel]\ntopics = ["a"]\n[rooms.orchestrator]\nname = "chief"\ntopics = ["a"]\npeople = ["ann"]\n'
+    rooms = loaded(TEXT + more).rooms
+    assert rooms is not None
+    assert policy_of(rooms).reserved == ("gatewright", "chief")
 
 
 @pytest.mark.parametrize(

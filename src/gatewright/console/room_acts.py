@@ -33,7 +33,7 @@ _LONGER = (
 async def decide(
     me: Participant, given: RoomDecision, orchestrator: str, shown: Callable[[Proposal], bool]
 ) -> None:
-    """Approve, by the orchestrator where one of this name is in the room, whose rules learn of it; or reject. `shown` says of a proposal
+    """Approve, by the orchestrator of this name, whose rules learn of it, or without one (it is empty); or reject. `shown` says of a proposal
     that is longer than a page whether all of it was shown; it is asked in a thread. Raises `ApiError`."""
     if given.do == "reject" and not given.reason.strip():
         raise ApiError(422, "no_reason", "a rejection needs a reason", "say why, in a sentence")
@@ -42,7 +42,7 @@ async def decide(
     try:
         if given.do == "reject":
             me.decline(given.proposal, given.reason)
-        elif orchestrator in me.roster.others:
+        elif orchestrator:
             params = {"name": "approve", "arguments": {"proposal": given.proposal}}
             said = await me.request(orchestrator, "tools/call", params, timeout_s=_ANSWER_S)
             if isinstance(said, dict) and said.get("isError"):

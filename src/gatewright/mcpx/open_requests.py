@@ -4,6 +4,10 @@ A response names the envelope that it is to (MCPx §3.1.2). Where the gateway ha
 of them once; one that was put to nobody in particular may be answered once by everybody but its sender. Whoever believes a response
 by its correlation alone would otherwise believe anybody in the topic: ids are there for all to read.
 
+A request that names a proposal, and asks for what is proposed, goes to those whom the proposal names: whoever may call tools would
+otherwise put it to itself, and its answer would be the outcome. Nor does anybody answer a request of its own, but who was named in
+a proposal and does itself what was put to it.
+
 An id belongs to whoever used it first: a second request under it could make its sender the one who was asked. A response names
 it letter by letter: who reads ids as UUIDs takes `{AB…}` for `ab…`, and would believe whoever spells it so.
 """
@@ -31,15 +35,20 @@ _MARKS = str.maketrans("", "", "{}- ")
 
 
 class _Request:
-    __slots__ = ("answered", "asker", "proposed", "size", "to")
+    __slots__ = ("answered", "asker", "gone", "itself", "method", "proposed", "size", "to")
 
-    def __init__(self, asked: Envelope, *, proposed: bool) -> None:
+    def __init__(self, asked: Envelope, *, proposed: bool, itself: bool = False) -> None:
         self.asker = asked.sender
+        self.method = _method(asked.kind)
         self.proposed = proposed
+        self.itself = itself
+        """Whether its asker may answer it."""
         self.to = frozenset(asked.to)
         self.size = 2 * len(asked.id) + sum(map(len, self.to)) + _NAME * len(self.to)
         """What it counts among those of its asker."""
         self.answered: set[str] = set()
+        self.gone = False
+        """Whether its asker has left: whoever is called so next is another."""
 
 
 class OpenRequests:
@@ -65,9 +74,28 @@ class OpenRequests:
             known = self._requests.get(envelope.id)
             if known is not None and known.asker != envelope.sender:
                 return "this id belongs to a message of somebody else; give each one of its own"
+            return self._put_elsewhere(envelope)
         elif _is(envelope.kind, RESPONSE):
             return self._not_asked(envelope)
         return ""
+
+    def _put_elsewhere(self, envelope: Envelope) -> str:
+        proposal = self._fulfils(envelope)
+        if (
+            proposal is None
+            or not proposal.to
+            or (envelope.to and proposal.to.issuperset(envelope.to))
+        ):
+            return ""
+        return "the proposal that this names was not put to whom you ask; only a request to those named in its `to` fulfils it"
+
+    def _fulfils(self, envelope: Envelope) -> _Request | None:
+        """The proposal that a request would fulfil, as far as its kind tells."""
+        found = self._requests.get(envelope.correlation_id or "")
+        if found is None or not found.proposed or not _is(envelope.kind, REQUEST):
+            return None
+        method = _method(envelope.kind)
+        return found if not method or not found.method or method == found.method else None
 
     def _not_asked(self, envelope: Envelope) -> str:
         named = envelope.correlation_id or ""
@@ -79,7 +107,8 @@ class OpenRequests:
             return ""
         sender = envelope.sender
         # Put to nobody by name: everybody but the asker may answer.
-        if sender not in request.to if request.to else sender == request.asker:
+        own = sender == request.asker and not request.itself
+        if own or (request.to and sender not in request.to):
             return "this request was not put to you; only who is named in its `to` may answer it"
         if sender in request.answered:
             return "you have answered this request already"
@@ -99,11 +128,20 @@ class OpenRequests:
     def proposer(self, envelope: Envelope) -> str | None:
         """Whose proposal a message is about: it hears of what becomes of that, also where nobody named it."""
         found = self._requests.get(envelope.correlation_id or "")
-        return found.asker if found is not None and found.proposed else None
+        if found is None or found.gone:
+            return None
+        return found.asker if found.proposed else None
+
+    def left(self, name: str) -> None:
+        """Somebody has left: what becomes of its proposals is not for whoever takes its name."""
+        for id in self._by.get(name, ()):
+            self._requests[id].gone = True
 
     def _ask(self, envelope: Envelope, *, proposed: bool) -> None:
         asker = envelope.sender
-        request = _Request(envelope, proposed=proposed)
+        fulfilled = self._fulfils(envelope)
+        itself = fulfilled is not None and asker in fulfilled.to
+        request = _Request(envelope, proposed=proposed, itself=itself)
         known = self._requests.get(envelope.id)
         if known is None:
             self._by[asker] = mine = self._by.pop(asker, {})  # who asked last is forgotten last
@@ -143,6 +181,10 @@ class OpenRequests:
 
 def _fold(id: str) -> str:
     return "".join(id.casefold().removeprefix("urn:uuid:").split()).translate(_MARKS)
+
+
+def _method(kind: str) -> str:
+    return kind.partition(":")[2].partition(":")[0]
 
 
 def _is(kind: str, family: str) -> bool:

@@ -176,6 +176,7 @@ class Room:
             return False
         del self.members[member.id]
         member.is_here = False
+        self._asked.left(member.id)
         self._present("leave", member)
         return True
 
@@ -186,6 +187,14 @@ class Room:
             others = [one for one in self.members.values() if one is not member]
         payload = welcome_payload(member.text, [one.text for one in others])
         self._say("system/welcome", payload, only=member)
+
+    def allow(self, member: Member, capabilities: Sequence[str]) -> None:
+        """From now on it may send these kinds. The others hear so as well: by that they know whose word about a proposal counts."""
+        before = member.text
+        member.allow(capabilities)
+        self.welcome(member)
+        if member.text != before:
+            self._present("join", member)
 
     def _present(self, event: Literal["join", "leave"], member: Member) -> None:
         payload = presence_payload(event, member.id, member.text)
@@ -242,10 +251,20 @@ class Room:
         """Pass a message on, as it came."""
         self._asked.note(envelope)
         to = envelope.to
+        if to and not member.limited and envelope.kind == "chat":
+            self._tell_apart(member, envelope)
+            return
         proposer = self._asked.proposer(envelope) if to else None
         if proposer is not None:
             to = (*to, proposer)
         self._put(envelope.text, by=member, to=to, skip=None if member.echo else member)
+
+    def _tell_apart(self, member: Member, envelope: Envelope) -> None:
+        """What the gateway's own participants tell somebody by name, nobody else hears: it can be what somebody may do and others not."""
+        for name in dict.fromkeys(envelope.to):
+            one = self.members.get(name)
+            if one is not None:
+                self._put(envelope.text, by=member, only=one)
 
     def refuse(self, member: Member, no: No) -> None:
         """Tell a sender why its message goes nowhere, and perhaps the others that it tried (MCPx §6.4)."""
@@ -312,16 +331,25 @@ class Room:
         named = {one for message in out for one in (message.only, message.skip) if one is not None}
         directed = any(message.to for message in wide.messages)
         plain: list[Member] = []
+        calm: list[Member] = []
         special: list[Member] = []
         if not named and not directed:
             plain = list(self.members.values())
         else:
+            meant = {name for message in wide.messages for name in message.to}
             for one in self.members.values():
+                quiet = directed and one.mode == "directed"
                 # Who joined since the last flush has its welcome (`flush_to`), and what came before it is not for it.
-                apart = one in named or one.heard >= first or (directed and one.mode == "directed")
-                (special if apart else plain).append(one)
+                if one in named or one.heard >= first or (quiet and one.id in meant):
+                    special.append(one)
+                else:
+                    (calm if quiet else plain).append(one)
         if plain and wide.messages:
             yield wide, plain
+        # Nearly all of a room whose members hear what is for them alone: looked at one by one, they would make everybody wait.
+        to_all = Batch([one for one in wide.messages if not one.to]) if calm else wide
+        if calm and to_all.messages:
+            yield to_all, calm
         yield from shared(out, special)
 
 

@@ -5,7 +5,8 @@ gates, filters and record. It is asked through MCP, so each participant who asks
 that leads into the room. The id of the envelope stands for the trace where the request has none, and the proposal's
 where the request fulfils one, so that the record tells proposal, fulfilment and call together.
 
-Beside a proposal that is put to it, it says what the gates would say of it: to whoever could fulfil it.
+Beside a proposal that is put to it, it says what the gates would say of it: to each who could fulfil it of its own request, and to
+everybody whether it would pass.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from gatewright.rooms.hub import Hub
 from gatewright.rooms.in_process import Inside
 from gatewright.rooms.participants.errors import CallError, GoneError, RoomError
 from gatewright.rooms.participants.participant import Heard
+from gatewright.rooms.participants.shared_session import spelled
 from gatewright.transport.slices import in_slices
 
 __all__ = ["DOOR", "GatewayParticipant", "Rehearse"]
@@ -188,24 +190,19 @@ class GatewayParticipant:
         able = await in_slices(
             fulfilling(self._hub, self.topic, others, kind, proposer=envelope.sender, most=_ASKED)
         )
-        passing, refused = [], []
+        about, passing = f"dry run of {kind.removeprefix('mcp/request:')}: ", 0
         for name in able:
             flaw = await self._flaw(name, operation.method, operation.params)
-            if flaw:
-                refused.append(f"{name}: {flaw}")
-            else:
-                passing.append(name)
-        said = f"dry run of {kind.removeprefix('mcp/request:')}: "
-        if not able:
-            said += "nobody here may fulfil it"
-        elif passing:
-            said += f"passes every gate for {', '.join(passing)}"
-        else:
-            said += "passes the gates for nobody here"
-        if refused:
-            said += "; refused for " + "; ".join(refused)
+            passing += not flaw
+            # To each what it may do itself: by that of others everybody could find out what is hidden from it.
+            found = f"refused for {name}: {flaw}" if flaw else f"passes every gate for {name}"
+            self._tell(about + found, envelope.id, to=[name])
+        said = "passes" if passing else "passes the gates for nobody here"
+        self._tell(about + (said if able else "nobody here may fulfil it"), envelope.id)
+
+    def _tell(self, said: str, proposal: str, to: Sequence[str] = ()) -> None:
         try:
-            self.participant.chat(said, about=envelope.id)
+            self.participant.chat(said, to=to, about=proposal)
         except RoomError as problem:
             log.debug("a dry run was not told: %s", problem)
 
@@ -283,22 +280,26 @@ class _Host:
     async def ask(self, frame: bytes, trace: str) -> bytes | None:
         """Put a request to the kernel; its response, or None for a notification. Ids of participants may repeat, so
         each request gets one of ours."""
-        members = jsonrpc.decode_members(frame)
-        ident = members.get("id")
-        if ident is None:
-            if bytes(members.get("method", b"")) == b'"notifications/cancelled"':
-                self._cancel(members)
+        message = jsonrpc.parse(frame)
+        if isinstance(message, jsonrpc.Notification):
+            if message.method == "notifications/cancelled":
+                self._cancel(spelled(message))
             else:
                 self.duplex.message(frame)
+        if not isinstance(message, jsonrpc.Request):
             return None
-        if bytes(members.get("method", b"")) == b'"initialize"':
+        members, ident = jsonrpc.decode_members(frame), message.id
+        if message.method == "initialize":
             self._begin_again()  # the assumed conversation would refuse it as a second handshake
-        own = jsonrpc.encode(f"room-{next(self._ids)}")
+        own, theirs = (
+            jsonrpc.encode(f"room-{next(self._ids)}"),
+            jsonrpc.encode(jsonrpc.decode(ident)),
+        )
         members["id"] = msgspec.Raw(own)
         members.setdefault("trace_id", msgspec.Raw(jsonrpc.encode(trace)))
         future: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
         self._waiting[own] = future
-        named = self._named.setdefault(bytes(ident), set())
+        named = self._named.setdefault(theirs, set())
         named.add(own)
         try:
             self.duplex.message(jsonrpc.encode(members))
@@ -307,11 +308,11 @@ class _Host:
             self._waiting.pop(own, None)
             named.discard(own)
             if not named:
-                self._named.pop(bytes(ident), None)
+                self._named.pop(theirs, None)
         return (
-            jsonrpc.error(bytes(ident), found.error)
+            jsonrpc.error(ident, found.error)
             if found.error
-            else jsonrpc.response(bytes(ident), found.result)
+            else jsonrpc.response(ident, found.result)
         )
 
     def _begin_again(self) -> None:

@@ -144,7 +144,8 @@ class Hub:
 
     def _is_gateways(self, topic: str, participant: str) -> bool:
         before = self.identity(topic, participant)
-        return before is not None and before.way == "gateway"
+        sits = before is not None and before.way == "gateway"
+        return sits or self.policy.is_reserved(participant)
 
     def join(self, identity: Identity, topic: str, seat: Seat, *, token: str = "") -> Place:
         """Take a place. The welcome comes to the seat by the end of this turn. Who is in the topic already loses its
@@ -240,8 +241,7 @@ class Hub:
 
     def allow(self, place: Place) -> None:
         """What operators say of somebody has changed: it holds from the next message on, and is told."""
-        place.member.allow(self._capabilities(place.identity))
-        place.room.welcome(place.member)
+        place.room.allow(place.member, self._capabilities(place.identity))
         self._touch(place.room)
 
     def _new_room(self, topic: str) -> Room:

@@ -14,7 +14,7 @@ from gatewright.call import Caller, Refusal
 from gatewright.mcpx.capabilities import PROFILES, Capabilities
 from gatewright.mcpx.topic import Bounds, Mode
 from gatewright.rooms.trust_store import Word
-from gatewright.schemas.lookalikes import spellings
+from gatewright.schemas.lookalikes import keys, spellings
 
 __all__ = [
     "Access",
@@ -122,6 +122,9 @@ class Policy(msgspec.Struct, frozen=True):
     topics: Mapping[str, Topic] = {}
     topic_access: Access = "public"
     """Of topics of which nothing else was said."""
+    reserved: tuple[str, ...] = ()
+    """What the gateway's own participants are called: in no topic is anybody else called so, or as what looks like it. Who looks for
+    one of them by its name would take another for it, where none of them sits."""
     max_topics: int = 1000
     recorded: Literal["none", "mcp", "all"] = "mcp"
     """Of which messages the record gets the metadata."""
@@ -139,6 +142,11 @@ class Policy(msgspec.Struct, frozen=True):
         """What holds for a topic."""
         found = self.topics.get(name)
         return Topic(self.topic_access) if found is None else found
+
+    def is_reserved(self, participant: str) -> bool:
+        """Whether a name is that of one of the gateway's own, or looks like it."""
+        alike = set(keys(participant))
+        return any(not alike.isdisjoint(keys(one)) for one in self.reserved)
 
     def lets_in(self, identity: Identity, topic: str) -> bool:
         """Whether a topic is open to a participant."""

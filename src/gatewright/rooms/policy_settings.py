@@ -46,6 +46,7 @@ def policy_of(rooms: Rooms) -> Policy:
             for name, one in table.topics.items()
         },
         topic_access=table.topic_access,
+        reserved=tuple(one.name for one in (table.kernel, table.orchestrator) if one is not None),
         max_topics=table.max_topics,
         recorded=table.recorded,
         token_in_query=table.token_in_query,

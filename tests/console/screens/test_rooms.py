@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
-from gatewright.rooms.hub import Hub
-from gatewright.rooms.in_process import Inside
+from gatewright.mcpx.envelope import Envelope
+from gatewright.rooms.hub import Hub, NoPlace
+from gatewright.rooms.in_process import FULL, Inside
 from gatewright.rooms.participants.tool_responder import Tools
+from gatewright.rooms.policy import Identity
 from tests.console.in_process import Client, Within, within
 from tests.console.running import DEMO
 
@@ -122,6 +126,60 @@ async def test_proposals_are_decided_with_names(console: Within) -> None:
     assert by[first.id][0] == "fulfilled"
     page = (await operator.get("/rooms?topic=deploys")).text
     assert "not now" in page
+
+
+def _sit(hub: Hub, name: str, responder: Any) -> Inside:
+    identity = Identity(name, FULL, named=True)
+    seat = Inside(hub, topic="release", name=name, responder=responder, identity=identity)
+    seat.sit()
+    return seat
+
+
+async def test_nobody_is_called_as_the_gateways_own_where_they_do_not_sit(console: Within) -> None:
+    hub = console.parts.ground.of(Hub)
+    assert hub is not None
+    for name in ("orchestrator", "gatewright", "0rchestrator", "Gatewright"):
+        with pytest.raises(NoPlace, match="the gateway itself is called so"):
+            _sit(hub, name, Tools(name))
+
+
+async def test_who_is_called_as_the_orchestrator_elsewhere_is_asked_nothing(
+    console: Within,
+) -> None:
+    operator, hub = await console.person("operator"), console.parts.ground.of(Hub)
+    assert hub is not None
+    asked: list[bytes] = []
+
+    async def hear(frame: bytes, envelope: Envelope) -> bytes | None:
+        asked.append(frame)
+        return None
+
+    hub.policy = replace(hub.policy, reserved=())  # as one who came in all the same
+    _sit(hub, "orchestrator", hear)
+    worker = Tools("worker")
+    worker.offer("dig", "Dig.", {}, _dig)
+    _sit(hub, "worker", worker)
+    bot = _sit(hub, "bot", Tools("bot"))
+    await operator.api("POST", "/rooms/join", {"topic": "release"})
+    await bot.participant.welcomed()
+    params = {"name": "dig", "arguments": {}}
+    pending = bot.participant.propose("tools/call", params, to=["worker"])
+    async with asyncio.timeout(20):
+        while True:
+            talk = (await operator.api("GET", "/rooms/talk?topic=release")).json()
+            if talk["proposals"]:
+                break
+            await asyncio.sleep(0.02)
+    said = {"topic": "release", "proposal": pending.id, "do": "approve"}
+    said["digest"] = talk["proposals"][0]["digest"]
+    approved = await operator.api("POST", "/rooms/proposals", said)
+    assert approved.status == 200, approved.text
+    assert (await pending.outcome(timeout_s=20))["structuredContent"] == {"by": "operator"}
+    assert asked == []
+
+
+async def _dig(sender: str) -> Any:
+    return {"by": sender}
 
 
 async def test_an_agent_is_stopped_everywhere_with_a_reason(console: Within) -> None:

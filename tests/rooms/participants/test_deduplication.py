@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.mcpx.envelope import Envelope, read
 from gatewright.mcpx.payload import Chat, Operation, Requested, Responded
-from gatewright.rooms.participants.deduplication import ANOTHER, Once
+from gatewright.rooms.participants.deduplication import ANOTHER, ELSEWHERE, Once
 from gatewright.rooms.participants.proposals import Ledger
 
 OPERATION = Operation("tools/call", {"name": "pay", "arguments": {}})
@@ -40,7 +40,7 @@ def asked(ident: bytes | None = b"1", **arguments: Any) -> Requested:
 def ledger(now: float = 0.0) -> tuple[Ledger, list[float]]:
     clock = [now]
     found = Ledger(clock=lambda: clock[0])
-    found.open("p", "eve", OPERATION, None)
+    found.open("p", "eve", OPERATION)
     return found, clock
 
 
@@ -94,7 +94,7 @@ def test_a_proposal_is_fulfilled_once_however_the_requests_are_dressed(
         asks = envelope(f"r{number}", f"p{number}", "p")
         if not once.flaw(asks, said):
             done.append(number)
-        proposals.fulfil("p", asks.id, asks.sender, said.operation)
+        proposals.fulfil("p", asks.id, asks.sender, said.operation, asks.to)
     assert done == [0]
 
 
@@ -126,7 +126,7 @@ def test_only_what_is_open_is_carried_out(then: str) -> None:
     second = envelope("r2", "bob", "p")
     assert once.flaw(second, asked()) == ""
     if then in {"fulfilling", "fulfilled", "failed"}:
-        assert proposals.fulfil("p", "r1", "ana", OPERATION)
+        assert proposals.fulfil("p", "r1", "ana", OPERATION, ["gatewright"])
     if then in {"fulfilled", "failed"}:
         error = {"code": 1, "message": "no"} if then == "failed" else None
         proposals.answer("r1", "a1", "gatewright", Responded(b"1", {}, error))
@@ -138,6 +138,15 @@ def test_only_what_is_open_is_carried_out(then: str) -> None:
     assert once.flaw(second, other) == ANOTHER
     assert once.flaw(second, Requested(Operation("tools/list", {}), b"1", b"{}")) == ""
     assert once.flaw(envelope("r3", "bob", "unknown"), asked()) == ""
+
+
+@pytest.mark.parametrize("to", [["other"], ["gatewright", "other"], []])
+def test_what_is_put_to_others_than_the_proposal_is_not_carried_out(to: list[str]) -> None:
+    proposals = Ledger(clock=lambda: 0.0)
+    proposals.open("p", "eve", OPERATION, ["gatewright"])
+    once = Once(proposals)
+    assert once.flaw(envelope("r", about="p", to=to), asked()) == ELSEWHERE
+    assert once.flaw(envelope("r", about="p"), asked()) == ""
 
 
 def test_who_comes_under_many_names_makes_nobody_forgotten_who_is_there() -> None:

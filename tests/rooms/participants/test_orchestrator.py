@@ -352,6 +352,15 @@ async def test_a_rule_that_cannot_be_kept_does_not_hold_and_one_that_is_revoked_
     ]
 
 
+async def test_others_than_people_see_the_proposals_that_they_could_hear() -> None:
+    scene = Scene()
+    guest, other = scene.bus.join("guest"), scene.bus.join("other")
+    one, every = scene.propose(by=other).id, scene.eve.propose("tools/call", call("dig")).id
+    for who, ids in ((guest, [every]), (other, [one, every]), (scene.ana, [one, every])):
+        listed = await scene.tell("proposals", by=who)
+        assert [record["proposalId"] for record in listed["proposals"]] == ids
+
+
 async def test_the_list_of_proposals_is_short_however_many_and_long_they_are() -> None:
     scene = Scene()
     for number in range(300):

@@ -28,6 +28,83 @@ async def test_the_outcome_of_a_proposal_comes_from_who_was_asked_for_it() -> No
     assert await within(work) == [{"did": "tools/call", "for": "ada"}] * 2
 
 
+@pytest.mark.parametrize("to", [["mal"], ["mal", "worker"], []])
+async def test_who_asks_itself_for_what_was_put_to_another_has_not_fulfilled_it(
+    to: list[str],
+) -> None:
+    """Whoever may call tools would otherwise give the outcome of what it was never asked for."""
+    bus, worker = Bus(), Worker()
+    bus.join("worker", responder=worker)
+    eve, ada = bus.join("eve", PROPOSAL_ONLY), bus.join("ada")
+    pending = eve.propose("tools/call", call("dig"), to=["worker"])
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call("dig")}
+    kind = "tools/call:dig"
+    own = bus.raw("mal", f"mcp/request:{kind}", body, to=to, correlation_id=pending.id)
+    forged = {"jsonrpc": "2.0", "id": 1, "result": {"did": "nothing"}}
+    bus.raw("mal", f"mcp/response:{kind}", forged, to=["eve"], correlation_id=own)
+    await asyncio.sleep(0)
+    assert (pending.proposal.status, worker.asked) == ("pending", [])
+    assert await within(ada.fulfil(pending.id)) == {"did": "tools/call", "for": "ada"}
+    assert await within(pending.outcome()) == {"did": "tools/call", "for": "ada"}
+
+
+async def test_what_everybody_may_do_is_not_done_by_who_asks_for_it() -> None:
+    bus = Bus()
+    eve, worker = bus.join("eve", PROPOSAL_ONLY), Worker()
+    bus.join("worker", responder=worker)
+    pending = eve.propose("tools/call", call("dig"))
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call("dig")}
+    to = ["mal", "worker"]
+    own = bus.raw("mal", "mcp/request:tools/call:dig", body, to=to, correlation_id=pending.id)
+    forged = {"jsonrpc": "2.0", "id": 1, "result": {"did": "nothing"}}
+    bus.raw("mal", "mcp/response:tools/call:dig", forged, to=["eve"], correlation_id=own)
+    assert await within(pending.outcome()) == {"did": "tools/call", "for": "mal"}
+
+
+async def test_an_answer_is_not_for_whoever_takes_the_name_of_who_asked_or_proposed() -> None:
+    for gone, hear in (("eve", ["ada"]), ("ada", [])):
+        bus, worker = Bus(), Worker()
+        worker.hold = asyncio.Event()
+        bus.join("worker", responder=worker)
+        ada = bus.join("ada")
+        pending = bus.join("eve", PROPOSAL_ONLY).propose("tools/call", call("dig"), to=["worker"])
+        asking = asyncio.create_task(ada.fulfil(pending.id))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        for event in ("leave", "join"):
+            told = {"event": event, "participant": {"id": gone, "capabilities": ["mcp/*"]}}
+            bus.system("presence", told)
+        worker.hold.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert [name for one in bus.of("worker") for name in one["to"]] == hear
+        asking.cancel()
+
+
+async def test_who_fulfils_cannot_have_another_do_it_than_the_proposal_says() -> None:
+    bus = Bus()
+    ada = bus.join("ada")
+    pending = bus.join("eve", PROPOSAL_ONLY).propose("tools/call", call("dig"), to=["worker"])
+    with pytest.raises(NotFulfillableError, match="was not put to other"):
+        await ada.fulfil(pending.id, to="other")
+    assert [one for one in bus.of("ada") if one["kind"].startswith("mcp/")] == []
+
+
+async def test_who_may_only_chat_rejects_nothing_and_is_told_so() -> None:
+    bus = Bus()
+    eve, mal = bus.join("eve", PROPOSAL_ONLY), bus.join("mal", ("mcp/response:*", "chat"))
+    pending = eve.propose("tools/call", call("dig"), to=["worker"])
+    with pytest.raises(NotFulfillableError, match="it is rejected by those who are to do it"):
+        mal.decline(pending.id)
+    mal.chat("rejected: no", about=pending.id)
+    assert pending.proposal.status == "pending"
+    told = {"event": "join", "participant": {"id": "mal", "capabilities": ["mcp/request:*"]}}
+    bus.system("presence", told)
+    mal.chat("rejected: no", about=pending.id)
+    with pytest.raises(NotFulfillableError, match="mal rejected the proposal: no"):
+        await within(pending.outcome())
+
+
 async def test_a_fulfilment_that_was_not_passed_on_can_be_made_again() -> None:
     """MCPX-9.1-1: as one of the gateway that came too soon after others."""
     bus, worker = Bus(), Worker()

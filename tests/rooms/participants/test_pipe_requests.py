@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from typing import Any
 
@@ -24,7 +25,9 @@ class Pipe:
 
     def __init__(self, answer_s: float = 20.0) -> None:
         self.now = 0.0
-        self.requests = PipeRequests("r", answer_s, clock=lambda: self.now)
+        numbers = map(str, itertools.count(1))
+        clock, fresh = lambda: self.now, lambda: next(numbers)
+        self.requests = PipeRequests("r", answer_s, clock=clock, fresh=fresh)
         self.sent: list[dict[str, Any]] = []
         self._tasks: list[asyncio.Task[bytes]] = []
 
@@ -182,6 +185,14 @@ async def test_a_token_that_is_spelled_with_escapes_is_replaced_as_well() -> Non
     await asyncio.sleep(0)
     assert pipe.sent[0]["params"]["_meta"]["progressToken"] == "r-1"
     task.cancel()
+
+
+async def test_nobody_counts_up_to_the_ids_of_others() -> None:
+    """Who guesses an id could cancel the call that has it, where a cancellation comes through."""
+    requests = PipeRequests("r", 20.0)
+    ids = {requests.ask()[0] for _ in range(100)}
+    assert len(ids) == 100
+    assert all(len(one) == len(b'"r-"') + 16 for one in ids)
 
 
 def test_what_has_a_method_asks() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gatewright.mcpx.payload import Chat, Operation, Responded
 from gatewright.rooms.participants.proposals import Ledger
 
@@ -12,7 +14,7 @@ def test_a_proposal_is_kept_as_the_specification_lists_it() -> None:
     """MCPX-10.2-1."""
     now = [1000.0]
     ledger = Ledger(clock=lambda: now[0])
-    made = ledger.open("p", "eve", DIG, "worker")
+    made = ledger.open("p", "eve", DIG, ["worker"])
     assert made.record() == {
         "proposalId": "p",
         "proposer": "eve",
@@ -35,9 +37,9 @@ def test_a_proposal_is_kept_as_the_specification_lists_it() -> None:
 def test_the_chain_from_proposal_to_response_can_be_told() -> None:
     """MCPX-3.2.1-6 as a participant sees it."""
     ledger = Ledger(clock=lambda: 0.0)
-    ledger.open("p", "eve", DIG, None)
-    assert ledger.fulfil("p", "r", "ada", DIG)
-    assert not ledger.fulfil("p", "r2", "bob", DIG)
+    ledger.open("p", "eve", DIG, ())
+    assert ledger.fulfil("p", "r", "ada", DIG, ["worker"])
+    assert not ledger.fulfil("p", "r2", "bob", DIG, ["worker"])
     done = ledger.answer("r", "a", "worker", Responded(b"1", {"isError": True}))
     assert done is ledger.find("p")
     (found,) = ledger
@@ -47,7 +49,7 @@ def test_the_chain_from_proposal_to_response_can_be_told() -> None:
 
 def test_only_the_proposer_withdraws_and_only_others_reject() -> None:
     ledger = Ledger(clock=lambda: 0.0)
-    ledger.open("p", "eve", DIG, None)
+    ledger.open("p", "eve", DIG, ())
     assert ledger.hear("p", "ada", Chat("withdrawn")) is None
     assert ledger.hear("p", "eve", Chat("rejected: no")) is None
     assert ledger.hear("p", "ada", Chat("I would not")) is None
@@ -58,10 +60,21 @@ def test_only_the_proposer_withdraws_and_only_others_reject() -> None:
     assert ledger.hear("p", "bob", Chat("rejected: late")) is None
 
 
+@pytest.mark.parametrize("to", [(), ("worker",), ("worker", "other")])
+def test_a_rejection_counts_of_who_is_to_do_it_or_could_ask_for_it(to: tuple[str, ...]) -> None:
+    """Whoever may chat would otherwise end the proposals of everybody."""
+    may = {("ada", "mcp/request:tools/call:dig")}
+    for by, counts in (("mal", False), ("ada", True), ("worker", "worker" in to)):
+        ledger = Ledger(clock=lambda: 0.0, may=lambda name, kind: (name, kind) in may)
+        found = ledger.open("p", "eve", DIG, to)
+        assert (ledger.hear("p", by, Chat("rejected: no")) is found) is counts, by
+        assert found.status == ("rejected" if counts else "pending")
+
+
 def test_who_was_asked_answers_and_a_request_that_was_not_passed_on_decides_nothing() -> None:
     """MCPX-3.2.1-4: everybody sees the id of a fulfilment, and could name it."""
     ledger = Ledger(clock=lambda: 0.0)
-    ledger.open("p", "eve", DIG, "worker")
+    ledger.open("p", "eve", DIG, ["worker"])
     assert ledger.fulfil("p", "r", "ada", DIG, ["worker"])
     ledger.reopen("other")
     ledger.reopen("r")
@@ -76,25 +89,65 @@ def test_who_was_asked_answers_and_a_request_that_was_not_passed_on_decides_noth
 def test_who_proposes_without_end_pushes_out_its_own_alone() -> None:
     """MCPX-10.2-1: the others' proposals can still be decided."""
     ledger = Ledger(clock=lambda: 0.0, kept=4)
-    ledger.open("a", "ada", DIG, None)
-    ledger.open("b", "bob", DIG, None)
+    ledger.open("a", "ada", DIG, ())
+    ledger.open("b", "bob", DIG, ())
     for number in range(100):
-        ledger.open(f"e{number}", "eve", DIG, None)
+        ledger.open(f"e{number}", "eve", DIG, ())
     assert [one.id for one in ledger] == ["a", "b", "e98", "e99"]
 
 
 def test_the_oldest_proposals_are_forgotten_and_an_id_opens_one_only() -> None:
     ledger = Ledger(clock=lambda: 0.0, kept=2)
     for id in ("a", "b", "c", "c"):
-        ledger.open(id, "eve", DIG, None)
+        ledger.open(id, "eve", DIG, ())
     assert [one.id for one in ledger] == ["b", "c"]
 
 
 def test_who_proposes_at_length_pushes_out_its_own_alone() -> None:
     ledger = Ledger(clock=lambda: 0.0, held_bytes=1000)
-    ledger.open("a", "ada", DIG, None, 100)
+    ledger.open("a", "ada", DIG, (), 100)
     for number in range(100):
-        ledger.open(f"e{number}", "eve", DIG, None, 300)
+        ledger.open(f"e{number}", "eve", DIG, (), 300)
     assert [one.id for one in ledger] == ["a", "e97", "e98", "e99"]
-    ledger.open("b", "bob", DIG, None, 5000)  # by itself more than all may have
+    ledger.open("b", "bob", DIG, (), 5000)  # by itself more than all may have
     assert [one.id for one in ledger] == ["a", "e97", "e98", "e99"]
+
+
+SAID = ("request", "answer", "rejection", "withdrawal")
+"""What decides about a proposal of eve to `worker`, or to everybody."""
+COUNTS = {
+    # (to whom it was put, who says so) -> what of it counts
+    (("worker",), "eve"): {"withdrawal"},
+    (("worker",), "worker"): {"answer", "rejection"},
+    (("worker",), "ada"): {"request", "rejection"},
+    (("worker",), "mal"): set[str](),
+    ((), "eve"): {"withdrawal"},
+    ((), "worker"): {"answer"},
+    ((), "ada"): {"request", "rejection"},
+    ((), "mal"): set[str](),
+}
+
+
+@pytest.mark.parametrize("about", ["p", "P", "guessed", None])
+@pytest.mark.parametrize(("to", "who"), COUNTS)
+def test_each_word_about_a_proposal_counts_of_whose_it_is_alone(
+    to: tuple[str, ...], who: str, about: str | None
+) -> None:
+    """`ada` may ask for it; `mal` asks itself and answers, `worker` does what ada asks for."""
+    found: set[str] = set()
+    for said in SAID:
+        may = lambda name, kind: name == "ada"  # noqa: E731
+        ledger = Ledger(clock=lambda: 0.0, may=may)
+        proposal = ledger.open("p", "eve", DIG, to)
+        if said == "request":
+            asked = ["worker"] if who == "ada" else [who] if who != "worker" else []
+            counts = ledger.fulfil(about, "r", who, DIG, asked)
+        elif said == "answer":
+            assert ledger.fulfil("p", "r", "ada", DIG, ["worker"])
+            request = {"p": "r", "P": "R"}.get(about or "", about)
+            counts = ledger.answer(request, "a", who, Responded(b"1", {})) is proposal
+        else:
+            word = {"rejection": "rejected: no", "withdrawal": "withdrawn"}[said]
+            counts = ledger.hear(about, who, Chat(word)) is proposal
+        found |= {said} if counts else set()
+    assert found == (COUNTS[to, who] if about == "p" else set())

@@ -24,7 +24,7 @@ class Scene:
         self.bus.join("worker", responder=self.worker)
         self.ada = self.bus.join("ada")
         self.eve = self.bus.join("eve", PROPOSAL_ONLY)
-        self.pending: Pending = self.eve.propose("tools/call", call("dig"), to=["worker"])
+        self.pending: Pending = self.eve.propose("tools/call", call("dig"))
         self.ask(*first)
 
     def ask(self, *to: str) -> None:
@@ -40,7 +40,7 @@ async def settled() -> None:
 async def test_a_fulfilment_for_nobody_who_is_there_leaves_the_proposal_open() -> None:
     scene = Scene("not-here")
     outcome = asyncio.create_task(scene.pending.outcome())
-    found = await within(scene.ada.fulfil(scene.pending.id))
+    found = await within(scene.ada.fulfil(scene.pending.id, to="worker"))
     assert found == await within(outcome) == {"did": "tools/call", "for": "ada"}
     for to in ("not-here", "worker"):
         scene.ask(to)
@@ -48,12 +48,20 @@ async def test_a_fulfilment_for_nobody_who_is_there_leaves_the_proposal_open() -
     assert len(scene.worker.asked) == 1
 
 
-@pytest.mark.parametrize("first", [["ada"], ["worker"], ["not-here", "eve"], []])
+@pytest.mark.parametrize("first", [["ada"], ["worker"], ["not-here", "eve"]])
 async def test_a_fulfilment_for_somebody_who_is_there_is_the_only_one(first: list[str]) -> None:
     scene = Scene(*first)
     scene.ask("worker")
     await settled()
     assert len(scene.worker.asked) == (first == ["worker"])
+
+
+@pytest.mark.parametrize("first", [["mal"], []])
+async def test_who_asks_itself_or_everybody_has_fulfilled_nothing(first: list[str]) -> None:
+    scene = Scene(*first)
+    scene.ask("worker")
+    await settled()
+    assert len(scene.worker.asked) == 1
 
 
 async def test_who_has_left_since_or_came_since_may_have_done_it() -> None:

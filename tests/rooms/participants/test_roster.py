@@ -51,6 +51,17 @@ def test_presence_adds_and_takes_away_others() -> None:
     assert roster.others == {}
 
 
+def test_what_somebody_may_send_is_what_the_gateway_said_last() -> None:
+    roster = Roster()
+    you, bob = {"id": "ada", "capabilities": ["chat"]}, {"id": "bob", "capabilities": ["mcp/*"]}
+    _told(roster, "welcome", {"you": you, "participants": [bob]})
+    assert [roster.has(name) for name in ("ada", "bob", "eve")] == [True, True, False]
+    kind = "mcp/request:tools/call:dig"
+    assert [roster.may(name, kind) for name in ("ada", "bob", "eve")] == [False, True, False]
+    _told(roster, "presence", {"event": "join", "participant": {**bob, "capabilities": ["chat"]}})
+    assert not roster.may("bob", kind)
+
+
 def test_who_leaves_is_told_on_and_nobody_else() -> None:
     told: list[str] = []
     roster = Roster(told.append)

@@ -195,6 +195,9 @@ class Rooms(Screen):
         table = self._rooms_table()
         orchestrator = None if table is None else table.orchestrator
         name = "" if orchestrator is None else orchestrator.name
+        # Only the gateway's own: whoever is called so elsewhere would be told what people decide, and say what came of it.
+        if not self._is_own(asking.given.topic, name):
+            name = ""
         shown = self._whole.shown_in(asking)
         await room_acts.decide(self._seat(asking).me, asking.given, name, shown)
 

@@ -55,6 +55,8 @@ class Answering:
         """Each with sender and id of the envelope."""
         self._asking: dict[asyncio.Task[None], str] = {}
         """Those that somebody waits for, with their senders."""
+        self._nobodys: set[asyncio.Task[None] | None] = set()
+        """Those whose sender has left meanwhile."""
         self._running: Counter[str] = Counter()
         self._sent: dict[str, tuple[Envelope, bytes]] = {}
         """Id of an answer → what it was to: the last ones, in case the gateway does not pass one on."""
@@ -83,14 +85,18 @@ class Answering:
         task.add_done_callback(self._done)
 
     def left(self, name: str) -> None:
-        """A participant has left the room: what it asked for and was not begun is not. The responder learns of the rest by itself."""
+        """A participant has left the room: what it asked for and was not begun is not, and nothing of the rest is answered: whoever is
+        called so next is another. The responder learns of it by itself."""
         for task, sender in self._asking.items():
             work = task.get_coro()
+            if sender == name:
+                self._nobodys.add(task)
             if sender == name and iscoroutine(work) and getcoroutinestate(work) == CORO_CREATED:
                 task.cancel()
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
+        self._nobodys.discard(task)
         sender = self._asking.pop(task, None)
         if sender is not None:
             self._running[sender] -= 1
@@ -108,7 +114,9 @@ class Answering:
         elif request.ident is not None:
             said = f"{self._name()} offers nothing: it has no tools, prompts or resources"
             answer = jsonrpc.error(request.ident, (-32601, said))
-        if answer is not None and request.ident is not None:
+        if answer is None or request.ident is None:
+            return
+        if asyncio.current_task() not in self._nobodys:
             self.answer(envelope, request.ident, answer)
 
     def answer(self, envelope: Envelope, ident: bytes, payload: bytes) -> None:

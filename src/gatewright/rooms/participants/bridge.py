@@ -20,6 +20,7 @@ from gatewright.mcpx.payload import Operation, Said, kind_of
 from gatewright.rooms.participants.errors import CallError, NotAllowedError, RoomError
 from gatewright.rooms.participants.participant import Heard, Participant
 from gatewright.rooms.participants.pipe_requests import NOBODY, PipeRequests, asks
+from gatewright.rooms.participants.shared_session import SharedSession, spelled
 from gatewright.transport.base import Closed, Pipe
 
 __all__ = ["HELLO_S", "HostSeat", "ServerSeat"]
@@ -33,7 +34,7 @@ ANSWER_S = 300.0
 all who ask."""
 _REVISION = "2025-06-18"
 _INTERNAL = -32603
-_CANCELLED = b'"notifications/cancelled"'
+_CANCELLED, _PROGRESS = "notifications/cancelled", "notifications/progress"
 _OF_THE_SERVER = ("/list_changed", "notifications/resources/updated")
 """How notifications end that tell of the server as a whole, and of no call."""
 
@@ -67,6 +68,7 @@ class ServerSeat(_Seat):
         self._pipe: Pipe | None = None
         self._answer_s = answer_s
         self._asked = PipeRequests("room", answer_s)
+        self._session = SharedSession()
         self._warned = False
         self._hello: bytes = b"{}"
         self._questions: dict[bytes, asyncio.Task[None]] = {}
@@ -77,6 +79,10 @@ class ServerSeat(_Seat):
         who = _left(heard)
         if who is not None:
             self._asked.gone(who, self._send)
+            for uri in self._session.left(who):
+                ident, future = self._asked.ask()
+                future.cancel()  # nobody waits for the answer
+                self._send(jsonrpc.request(ident, "resources/unsubscribe", {"uri": uri}))
 
     def attach(self, pipe: Pipe) -> None:
         """Use this pipe to the server."""
@@ -97,19 +103,52 @@ class ServerSeat(_Seat):
 
     async def __call__(self, frame: bytes, envelope: Envelope) -> bytes | None:
         """Put the request of a participant to the server."""
-        members = jsonrpc.decode_members(frame)
-        method = bytes(members.get("method", b""))
-        ident = members.get("id")
-        if ident is None:
-            if method == _CANCELLED:
-                self._asked.cancel(members, envelope.sender, self._send)
-            elif method != b'"notifications/initialized"':  # ours was said
-                self._send(frame)
+        message, who = jsonrpc.parse(frame), envelope.sender
+        if isinstance(message, jsonrpc.Notification):
+            self._told(message, who)
+        if not isinstance(message, jsonrpc.Request):
             return None
+        refused = self._session.refusal(message.method)
+        if refused:
+            return jsonrpc.error(message.id, (jsonrpc.METHOD_NOT_FOUND, refused))
         # All members share the one session that `greet` opened, so all get its answer.
-        if method == b'"initialize"':
-            return jsonrpc.response(bytes(ident), self._hello)
-        return await self._asked.put(members, envelope.sender, self._send)
+        if message.method == "initialize":
+            return jsonrpc.response(message.id, self._hello)
+        if message.method in ("resources/subscribe", "resources/unsubscribe"):
+            return await self._subscribe(message, who)
+        return await self._asked.put(spelled(message), who, self._send)
+
+    def _told(self, note: jsonrpc.Notification, who: str) -> None:
+        """Of what clients tell a server, what is about a request or a question of `who`. The session's begin was said by us, and it has no
+        lists of roots that change; a request without an id would run for nobody, and what it asks would be asked of another."""
+        if note.method == _CANCELLED:
+            self._asked.cancel(spelled(note), who, self._send)
+        elif note.method == _PROGRESS:
+            params = self._session.progress(jsonrpc.decode(note.params or b"{}"), who)
+            if params is not None:
+                self._send(jsonrpc.notification(_PROGRESS, params))
+
+    async def _subscribe(self, request: jsonrpc.Request, who: str) -> bytes:
+        uri = jsonrpc.decode(request.params or b"{}").get("uri")
+        if not isinstance(uri, str):
+            return jsonrpc.error(request.id, (jsonrpc.INVALID_PARAMS, "uri must be a string"))
+        if request.method == "resources/unsubscribe":
+            if self._session.unsubscribe(uri, who) == "held":  # by others, or not by this one
+                return jsonrpc.response(request.id, b"{}")
+            return await self._asked.put(spelled(request), who, self._send)
+        held = self._session.subscribe(uri, who)
+        if held == "crowded":
+            crowded = "too many subscriptions; unsubscribe from others first"
+            return jsonrpc.error(request.id, (_INTERNAL, crowded))
+        holds = held == "held"
+        try:
+            answer = await self._asked.put(spelled(request), who, self._send)
+            said = jsonrpc.parse(answer)
+            holds = holds or (isinstance(said, jsonrpc.Response) and not said.error)
+        finally:
+            if not holds:
+                self._session.unsubscribe(uri, who)
+        return answer
 
     # -- the pipe's
 
@@ -144,7 +183,7 @@ class ServerSeat(_Seat):
         """To whose call it is about. Nobody hears what may be about a call of several, or of one who is gone; what is about no
         call is for everybody."""
         params = jsonrpc.decode(note.params) if note.params else {}
-        if note.method == "notifications/cancelled":
+        if note.method == _CANCELLED:
             question = self._questions.get(jsonrpc.encode(params.get("requestId")))
             if question is not None:
                 question.cancel()  # which tells who was asked, under the id that it knows
@@ -164,7 +203,7 @@ class ServerSeat(_Seat):
         self, method: str, params: dict[str, Any]
     ) -> tuple[list[str], dict[str, Any]] | None:
         """Who hears a notification (nobody by name: everybody), and what it says to them; None where nobody does."""
-        if method == "notifications/progress":
+        if method == _PROGRESS:
             found = self._asked.progress(params)
             return None if found is None else ([found[0]], found[1])
         senders = set[str]() if method.endswith(_OF_THE_SERVER) else self._asked.senders
@@ -185,10 +224,12 @@ class ServerSeat(_Seat):
         return who if self._asked.waits(who) else NOBODY
 
     async def _question(self, request: jsonrpc.Request, who: str) -> None:
+        token = ""
         try:
             params = jsonrpc.decode(request.params) if request.params else {}
             if self.participant is None or who == NOBODY:
                 raise CallError(-32601, "it cannot be told whom the server asks")
+            params, token = self._session.question(params, who)
             found = await self.participant.request(
                 who, request.method, params, timeout_s=self._answer_s
             )
@@ -197,6 +238,8 @@ class ServerSeat(_Seat):
             self._send(jsonrpc.error(request.id, (problem.code, str(problem))))
         except (RoomError, ValueError) as problem:
             self._send(jsonrpc.error(request.id, (_INTERNAL, str(problem))))
+        finally:
+            self._session.answered(token)
 
     def _send(self, frame: bytes) -> None:
         try:
@@ -231,18 +274,23 @@ class HostSeat(_Seat):
 
     async def respond(self, frame: bytes, envelope: Envelope) -> bytes | None:
         """What the server asks of the host, or tells it. Others get no way through to it."""
-        members = jsonrpc.decode_members(frame)
-        ident = members.get("id")
+        message = jsonrpc.parse(frame)
+        if isinstance(message, jsonrpc.Notification):
+            if envelope.sender == self._server:
+                self._told(message)
+            return None
+        if not isinstance(message, jsonrpc.Request):
+            return None
         if envelope.sender != self._server:
             said = "this participant's host is there for one participant alone"
-            return None if ident is None else jsonrpc.error(bytes(ident), (-32601, said))
-        if ident is None:
-            if bytes(members.get("method", b"")) == _CANCELLED:
-                self._asked.cancel(members, envelope.sender, self._send)
-            else:
-                self._send(frame)
-            return None
-        return await self._asked.put(members, envelope.sender, self._send)
+            return jsonrpc.error(message.id, (jsonrpc.METHOD_NOT_FOUND, said))
+        return await self._asked.put(spelled(message), envelope.sender, self._send)
+
+    def _told(self, note: jsonrpc.Notification) -> None:
+        if note.method == _CANCELLED:
+            self._asked.cancel(spelled(note), self._server, self._send)
+        elif note.method.startswith("notifications/"):  # a request without an id is none
+            self._send(jsonrpc.encode(spelled(note)))
 
     # -- the pipe's
 
@@ -262,7 +310,7 @@ class HostSeat(_Seat):
             task = asyncio.get_running_loop().create_task(self._relay(message))
             self._tasks[message.id] = task
             task.add_done_callback(lambda _: self._tasks.pop(message.id, None))
-        elif message.method == "notifications/cancelled":
+        elif message.method == _CANCELLED:
             self._cancel(message)
         else:
             self._notify(message)
@@ -310,7 +358,7 @@ class HostSeat(_Seat):
 
     def _notify(self, note: jsonrpc.Notification) -> None:
         params = jsonrpc.decode(note.params) if note.params else {}
-        if note.method == "notifications/progress":
+        if note.method == _PROGRESS:
             found = self._asked.progress(params)
             if found is None:
                 return  # of nothing that waits

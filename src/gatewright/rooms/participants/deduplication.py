@@ -15,7 +15,7 @@ from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Requested
 from gatewright.rooms.participants.proposals import Ledger
 
-__all__ = ["ANOTHER", "HARMLESS", "HEARD", "Once"]
+__all__ = ["ANOTHER", "ELSEWHERE", "HARMLESS", "HEARD", "Once"]
 
 HARMLESS = frozenset(
     {
@@ -31,6 +31,8 @@ HARMLESS = frozenset(
 HEARD = "this message was heard before, and its first answer counts: nothing is done again; what is new needs another id"
 
 ANOTHER = "the proposal that this names is for something else: ask for what was proposed, or leave out correlation_id"
+
+ELSEWHERE = "the proposal that this names was not put to whom you ask: ask those it was put to, by name, or leave out correlation_id"
 
 _EACH = 256
 """So many requests of one sender are remembered, and so many senders."""
@@ -78,6 +80,8 @@ class Once:
         if found.operation.essence != request.operation.essence:
             harmless = request.operation.method in HARMLESS
             return "" if harmless else ANOTHER
+        if not found.may_do(envelope.to, envelope.sender):
+            return ELSEWHERE
         if self._proposals.is_open(found):
             return ""
         by = f" by {found.decided_by}" if found.decided_by else ""

@@ -237,11 +237,14 @@ class Orchestrator:
         self._note(found, "reject", sender)
         return {"rejected": proposal}
 
+    def _may_see(self, sender: str, one: Proposal) -> bool:
+        return sender in self._people or not one.named or sender in (one.proposer, *one.named)
+
     async def _proposals(self, sender: str) -> Any:
-        del sender
         shown: list[dict[str, Any]] = []
         left = _LISTED_BYTES
-        every = [*self._me.proposals]
+        # A proposal to somebody is heard by those alone whom messages to others reach; who directs the room sees them all.
+        every = [one for one in self._me.proposals if self._may_see(sender, one)]
         for one in reversed(every):
             left -= _RECORD_BYTES + (one.size if one.size <= _SHOWN_BYTES else 0)
             if left < 0:

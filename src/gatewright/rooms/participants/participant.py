@@ -94,10 +94,11 @@ class Participant:
         self._report_to = report_to
         self._clock = clock
         self._fresh = fresh
-        self.roster = Roster(self._requests.left, self._answering.left)
+        self.roster = Roster(self._requests.left, self._answering.left, self._gone)
         self.conduct = conduct or Conduct()
-        self.proposals = Ledger(clock=clock, expires_s=expires_s, there=self._is_there)
-        self._once = Once(self.proposals, self._is_there)
+        there, may = self.roster.has, self.roster.may
+        self.proposals = Ledger(clock=clock, expires_s=expires_s, there=there, may=may)
+        self._once = Once(self.proposals, there)
         self.watchers: list[Callable[[Heard], None]] = []
         """Told of every message, also of those that are put to others."""
         self._proposed = Awaited()
@@ -115,8 +116,8 @@ class Participant:
         """What this participant may send."""
         return self.roster.capabilities
 
-    def _is_there(self, name: str) -> bool:
-        return name == self.id or name in self.roster.others
+    def _gone(self, name: str) -> None:
+        self.proposals.left(name)
 
     # -- what arrives
 
@@ -161,9 +162,8 @@ class Participant:
         elif isinstance(content, Responded):
             self._responded(envelope, content)
         elif isinstance(content, Proposed):
-            target = envelope.to[0] if len(envelope.to) == 1 else None
             said, size = content.operation, len(envelope.payload)
-            found = self.proposals.open(envelope.id, envelope.sender, said, target, size)
+            found = self.proposals.open(envelope.id, envelope.sender, said, envelope.to, size)
             self._decided(found)
         elif isinstance(content, Chat):
             about = envelope.correlation_id
@@ -214,7 +214,7 @@ class Participant:
         to = [envelope.sender]
         proposal = self.proposals.fulfilled_by(envelope.id)
         if proposal is not None and proposal.proposer not in to:
-            to.append(proposal.proposer)
+            to += [] if proposal.away else [proposal.proposer]
         try:
             id = self._put(kind, payload, to, envelope.id)
         except GoneError:
@@ -272,17 +272,8 @@ class Participant:
         id = self._fresh()
         now = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
         ts = now.removesuffix("+00:00") + "Z"
-        self._send(
-            compose(
-                id=id,
-                ts=ts,
-                sender=self.id,
-                kind=kind,
-                payload=payload,
-                to=to,
-                correlation_id=about,
-            )
-        )
+        said = {"id": id, "ts": ts, "sender": self.id, "kind": kind}
+        self._send(compose(**said, payload=payload, to=to, correlation_id=about))
         return id
 
     def chat(
@@ -345,9 +336,8 @@ class Participant:
         operation = Operation(method, params or {})
         payload = jsonrpc.encode({"method": method, "params": operation.params})
         id = self.say(kind_of("mcp/proposal", operation), payload, to=to)
-        target = to[0] if len(to) == 1 else None
-        proposal = self.proposals.open(id, self.id, operation, target, len(payload))
-        self._proposed.expect(id)
+        proposal = self.proposals.open(id, self.id, operation, to, len(payload))
+        self._proposed.expect(id, to)
         return Pending(proposal, outcome=self._outcome, decline=self.decline)
 
     async def fulfil(self, id: str, *, to: str | None = None, timeout_s: float = ANSWER_S) -> Any:
@@ -360,19 +350,28 @@ class Participant:
             raise NotFulfillableError(f"the proposal is {proposal.state}; ask for a new one")
         target = to or proposal.target
         if target is None:
-            raise NotFulfillableError("the proposal was put to everybody; say who shall do it")
+            several = ", ".join(sorted(proposal.named)) or "everybody"
+            raise NotFulfillableError(f"the proposal was put to {several}; say who shall do it")
+        if not proposal.may_do([target], self.id):
+            raise NotFulfillableError(
+                f"the proposal was not put to {target}; nobody else can do it"
+            )
         operation = proposal.operation
         method, params = operation.method, operation.params
         return await self.request(target, method, params, timeout_s=timeout_s, about=id)
 
     def decline(self, id: str, reason: str = "") -> str:
         """Reject a proposal, or withdraw one's own; by a chat message that names it. Raises `NotFulfillableError` where it
-        is not open, and `NotAllowedError`."""
+        is not open, or another's to reject, and `NotAllowedError`."""
         proposal = self.proposals.find(id)
         if proposal is None or not self.proposals.is_open(proposal):
             state = "unknown" if proposal is None else proposal.status
             raise NotFulfillableError(f"the proposal is {state}; there is nothing to decide")
-        word = "withdrawn" if proposal.proposer == self.id else "rejected"
+        word = self.proposals.word_of(proposal, self.id)
+        if not word:
+            raise NotFulfillableError(
+                "it is rejected by those who are to do it, or who may ask for it"
+            )
         text = f"{word}: {reason}" if reason else word
         sent = self.chat(text, about=id)
         self.proposals.hear(id, self.id, Chat(text))
@@ -390,9 +389,8 @@ class Participant:
                 self.decline(proposal.id, f"nobody fulfilled it within {timeout_s:g} s")
             raise AnswerTimeoutError(f"nobody fulfilled it within {timeout_s:g} s") from None
         except asyncio.CancelledError:
-            if self.proposals.is_open(
-                proposal
-            ):  # else somebody could do what nobody wants any more
+            # Else somebody could do what nobody wants any more.
+            if self.proposals.is_open(proposal):
                 with contextlib.suppress(RoomError):
                     self.decline(proposal.id, "who proposed it gave up")
             raise

@@ -9,9 +9,9 @@ that nobody waits for counts among those until it is answered after all, or has 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
 from collections.abc import Callable, Mapping
+from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -44,15 +44,20 @@ class PipeRequests:
     """Requests of ours on a pipe that are not answered yet. Belongs to one event loop."""
 
     def __init__(
-        self, name: str, answer_s: float, *, clock: Callable[[], float] = time.monotonic
+        self,
+        name: str,
+        answer_s: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        fresh: Callable[[], str] = lambda: token_hex(8),
     ) -> None:
-        """`name` begins our ids. What is not answered within `answer_s` seconds is given up, and counts for as long once more,
+        """`name` begins our ids, which nobody can guess who is not told of them; `fresh` gives the rest. What is not answered within `answer_s` seconds is given up, and counts for as long once more,
         at least for `WORKS_ON_S`. `clock` gives seconds."""
         self._name = name
         self._clock = clock
         self._works_on_s = max(answer_s, WORKS_ON_S)
         self._answer_s = answer_s
-        self._numbers = itertools.count(1)
+        self._fresh = fresh
         self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
         self._named: dict[tuple[str, bytes], list[bytes]] = {}
         """Sender and its id of a request → our ids of it: a room tells requests apart by their envelopes, so there may be several."""
@@ -64,7 +69,7 @@ class PipeRequests:
 
     def ask(self) -> tuple[bytes, asyncio.Future[jsonrpc.Response]]:
         """An id that nobody else uses, and what will be answered to it."""
-        ident = jsonrpc.encode(f"{self._name}-{next(self._numbers)}")
+        ident = jsonrpc.encode(f"{self._name}-{self._fresh()}")
         future: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
         self._waiting[ident] = future
         future.add_done_callback(lambda _: self._waiting.pop(ident, None))

@@ -1,20 +1,22 @@
 """`Ledger`: proposals a participant heard, by state, bounded in number and bytes (MCPx §10.2); `Pending`: one's own, to await or withdraw.
 
 The chain is proposal → fulfilment (a request that names the proposal) → response (which names the fulfilment). Only a
-request for the very operation that was proposed is a fulfilment. Version 0.1 has no kind for a decision against a
-proposal: by convention it is a chat message that names the proposal and whose text begins with `rejected`, or with
-`withdrawn` where it is the proposer's own.
+request for the very operation that was proposed, put to those whom the proposal names, is a fulfilment: whoever may call
+tools would otherwise ask itself, and answer in the place of who was meant. Version 0.1 has no kind for a decision against a
+proposal: by convention it is a chat message that names the proposal and whose text begins with `withdrawn` where
+it is the proposer's own, or else with `rejected`: of whoever is to do it, or could ask for it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
 
-from gatewright.mcpx.payload import Chat, Operation, Responded
+from gatewright.mcpx.payload import Chat, Operation, Responded, kind_of
 
 __all__ = ["EXPIRES_S", "HELD_BYTES", "Ledger", "Pending", "Proposal", "Status"]
 
@@ -22,6 +24,9 @@ Status = Literal["pending", "fulfilling", "fulfilled", "failed", "rejected", "wi
 
 EXPIRES_S = 300.0
 """How long a proposal can be fulfilled, in seconds."""
+_AGAINST: Mapping[str, Status] = MappingProxyType(
+    {"withdrawn": "withdrawn", "rejected": "rejected"}
+)
 _KEPT = 1000
 HELD_BYTES = 4 * 1024 * 1024
 """What the messages had together whose proposals are remembered; in memory it can be twenty times as much."""
@@ -35,7 +40,7 @@ class Proposal(msgspec.Struct):
     proposer: str
     operation: Operation
     target: str | None
-    """Who is to do it; None where it was put to everybody."""
+    """Who is to do it; None where it was put to everybody, or to several."""
     created_at: float
     expires_at: float
     status: Status = "pending"
@@ -44,13 +49,24 @@ class Proposal(msgspec.Struct):
     fulfilment: str | None = None
     """Envelope id of the request that fulfilled it."""
     asked: frozenset[str] = frozenset()
-    """Whom that request was put to; nobody named: everybody."""
+    """Whom that request was put to."""
     unheard: bool = False
     """Whether none of them was there."""
     response: str | None = None
     """Envelope id of the answer to that."""
     size: int = 0
     """Bytes of its payload."""
+    away: bool = False
+    """Whether its proposer has left: whoever is called so now is another."""
+    named: frozenset[str] = frozenset()
+    """Those to whom it was put, of whom each may do it; nobody: everybody."""
+
+    def may_do(self, asked: Collection[str], by: str) -> bool:
+        """Whether a request of `by` to these can fulfil it: some of those it was put to, and nobody else; where it was put to nobody by
+        name, somebody other than who asks. What is put to everybody at once has no one answer."""
+        if not asked:
+            return False
+        return self.named.issuperset(asked) if self.named else any(one != by for one in asked)
 
     @property
     def state(self) -> str:
@@ -120,10 +136,12 @@ class Ledger:
         kept: int = _KEPT,
         held_bytes: int = HELD_BYTES,
         there: Callable[[str], bool] = lambda _: True,
+        may: Callable[[str, str], bool] = lambda name, kind: True,
     ) -> None:
-        """`clock` gives Unix seconds; `there` says whether somebody is in the room."""
+        """`clock` gives Unix seconds; `there` says whether somebody is in the room, `may` whether somebody there may send a kind."""
         self._clock = clock
         self._there = there
+        self._may = may
         self._expires_s = expires_s
         self._kept = kept
         self._room = held_bytes
@@ -152,19 +170,26 @@ class Ledger:
         return None if request is None else self.find(self._fulfilments.get(request))
 
     def open(
-        self, id: str, proposer: str, operation: Operation, target: str | None, size: int = 0
+        self,
+        id: str,
+        proposer: str,
+        operation: Operation,
+        to: Collection[str] = (),
+        size: int = 0,
     ) -> Proposal:
-        """Somebody proposes something, in so many bytes. An id that is known already opens nothing; where it stands for something else now,
+        """Somebody proposes something to these, in so many bytes. An id that is known already opens nothing; where it stands for something else now,
         nobody can fulfil it any more: who heard only one of the two would agree to the other."""
-        known = self.find(id)
+        known, named = self.find(id), frozenset(to)
         if known is not None:
-            same = known.proposer, known.operation.essence, known.target
-            if self.is_open(known) and same != (proposer, operation.essence, target):
+            same = known.proposer, known.operation.essence, known.named
+            if self.is_open(known) and same != (proposer, operation.essence, named):
                 known.status, known.decided_by = "rejected", proposer
                 known.reason = "its id was used again for something else"
             return known
         now = self._clock()
-        made = Proposal(id, proposer, operation, target, now, now + self._expires_s, size=size)
+        ends = now + self._expires_s
+        target = next(iter(named)) if len(named) == 1 else None
+        made = Proposal(id, proposer, operation, target, now, ends, size=size, named=named)
         self._proposals[id] = made
         self._by.setdefault(proposer, {})[id] = None
         self._bytes[proposer] += size
@@ -195,18 +220,25 @@ class Ledger:
         return not late and not any(map(self._there, proposal.asked))
 
     def fulfil(
-        self, id: str | None, request: str, by: str, operation: Operation, asked: Iterable[str] = ()
+        self, id: str | None, request: str, by: str, operation: Operation, asked: Collection[str]
     ) -> bool:
-        """A request to `asked` names a proposal. False where it is no fulfilment: another operation, or not open."""
+        """A request to `asked` names a proposal. False where it is no fulfilment: another operation, put to others, or not open."""
         found = self.find(id)
         if found is None or found.operation.essence != operation.essence or not self.is_open(found):
+            return False
+        if not found.may_do(asked, by):
             return False
         self._fulfilments.pop(found.fulfilment or "", None)
         found.status, found.decided_by, found.fulfilment = "fulfilling", by, request
         found.asked = frozenset(asked)
-        found.unheard = bool(found.asked) and not any(map(self._there, found.asked))
+        found.unheard = not any(map(self._there, found.asked))
         self._fulfilments[request] = found.id
         return True
+
+    def left(self, name: str) -> None:
+        """Somebody has left the room."""
+        for id in self._by.get(name, ()):
+            self._proposals[id].away = True
 
     def reopen(self, request: str) -> None:
         """A request was not passed on: what it would have fulfilled is as open as before."""
@@ -221,13 +253,24 @@ class Ledger:
         """A response of `by` names a request: the proposal that is done by it, if there is one. What somebody else
         says in the place of who was asked counts for nothing."""
         found = self.fulfilled_by(request)
-        if found is None or found.status != "fulfilling" or (found.asked and by not in found.asked):
+        if found is None or found.status != "fulfilling" or by not in found.asked:
+            return None
+        # Put to everybody, it is done by another than who asks for it, or by nobody.
+        if by == found.decided_by and not found.named:
             return None
         result = said.result
         failed = said.error is not None or (isinstance(result, dict) and result.get("isError"))
         found.status = "failed" if failed else "fulfilled"
         found.response = response
         return found
+
+    def word_of(self, proposal: Proposal, by: str) -> str:
+        """What somebody says to decide against a proposal: the proposer withdraws it; whoever is to do it rejects it, and whoever could
+        ask for it. Empty for everybody else: who may only chat ends nothing of others."""
+        if by == proposal.proposer:
+            return "withdrawn"
+        able = by in proposal.named or self._may(by, kind_of("mcp/request", proposal.operation))
+        return "rejected" if able else ""
 
     def hear(self, id: str | None, by: str, chat: Chat) -> Proposal | None:
         """A chat message names a proposal: the proposal that it decides against, if it does."""
@@ -236,12 +279,9 @@ class Ledger:
         word = word.strip().lower()
         if found is None or not self.is_open(found):
             return None
-        if word == "withdrawn" and by == found.proposer:
-            found.status = "withdrawn"
-        elif word == "rejected" and by != found.proposer:
-            found.status = "rejected"
-        else:
+        if word not in _AGAINST or word != self.word_of(found, by):
             return None
+        found.status = _AGAINST[word]
         found.decided_by, found.reason = by, reason.strip()
         return found
 

@@ -23,6 +23,16 @@ class Roster:
         self.others: dict[str, tuple[str, ...]] = {}
         """Everybody else who is here → capabilities."""
 
+    def has(self, name: str) -> bool:
+        """Whether somebody is here, or it is this participant itself."""
+        return name == self.id or name in self.others
+
+    def may(self, name: str, kind: str) -> bool:
+        """Whether somebody who is here may send a kind, as the gateway has said."""
+        if name == self.id:
+            return self.capabilities.allows(kind)
+        return Capabilities(self.others.get(name, ())).allows(kind)
+
     def take(self, envelope: Envelope, said: Said) -> bool:
         """Learn from a message of the gateway. True where it was the welcome of this participant."""
         if said.what == "welcome":
