@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from typing import Any, cast
 
 import pytest
@@ -12,7 +13,8 @@ from msgspec.structs import replace
 from gatewright.call import Mgp
 from gatewright.events import server_events
 from gatewright.events.event_rate import BURST, RATE
-from gatewright.events.server_events import CALLER_MOST, EVENT_MOST, ServerEvents
+from gatewright.events.server_events import EVENT_MOST, ServerEvents
+from gatewright.events.server_subscription import CALLER_MOST
 from gatewright.events.subscription import Subscription
 from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.protocol.mcp_client import Hello
@@ -31,6 +33,7 @@ class _Link:
         self.sole: str | None = ""
         self.whose: list[str] = []
         self.ident = ""
+        self.given: Counter[int] = Counter()
         self.names = names
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.before: list[dict[str, Any]] = []
@@ -40,7 +43,9 @@ class _Link:
     def serves(self, party: str) -> None:
         self.sole = party if self.sole in ("", party) else None
 
-    async def fetch(self, method: str, params: Any, timeout_s: float, whose: str) -> bytes:
+    async def fetch(
+        self, method: str, params: Any, timeout_s: float, whose: str, *, most: int = 0
+    ) -> bytes:
         self.asked.append((method, params))
         self.whose.append(whose)
         if self.hangs is not None:
@@ -50,11 +55,13 @@ class _Link:
         for one in self.before:
             self.hears(("s", one))
         found = [one for one in params.get("channels", ()) if one in self.names]
+        further = self.given[self.told_on] if "channels" in params else 0
+        self.given[self.told_on] += "channels" in params
         return json.dumps(
             {
                 "subscribed": found,
                 "unsupported": [],
-                "subscription_id": self.ident or f"u{self.told_on}",
+                "subscription_id": self.ident or f"u{self.told_on}{f'.{further}' * (further > 0)}",
             }
         ).encode()
 
