@@ -29,7 +29,7 @@ async def _held(number: int = 0) -> Held:
     return Held(Key("s", (f"model.n{number}",), None), link, 1, done)
 
 
-@pytest.mark.parametrize("ident", [None, True and [], 1.5, "x" * (LONGEST_NAME + 1), 10**200])
+@pytest.mark.parametrize("ident", [None, [], 1.5, "x" * (LONGEST_NAME + 1), 10**200])
 def test_an_id_that_is_no_short_text_or_integer_is_refused(ident: Any) -> None:
     with pytest.raises(ValueError, match="subscription_id"):
         subscribed({"subscription_id": ident, "subscribed": ["model.x"]}, ("model.x",))
