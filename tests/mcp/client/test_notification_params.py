@@ -21,17 +21,22 @@ def test_params_are_read() -> None:
     assert params_of(Notification("a/b", b"")) == {}
 
 
-def _event(*, data: bytes) -> Notification:
-    return Notification(EVENT, b'{"subscription_id":"a","channel":"tool.x","data":%b}' % data)
+def _event(*, data: bytes, method: str = EVENT) -> Notification:
+    return Notification(method, b'{"subscription_id":"a","channel":"tool.x","data":%b}' % data)
 
 
 @pytest.mark.parametrize("element", [b"1e1", b"[]", b"1.50", b"0"])
 @pytest.mark.parametrize("size", [60_000, 1_000_000])
-def test_an_event_that_is_long_or_dear_is_refused_before_it_is_decoded(
-    element: bytes, size: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "method",
+    [EVENT, "notifications/tools/list_changed", "notifications/cancelled", "notifications/mgp.lifecycle"],
+)  # fmt: skip
+def test_what_names_things_and_is_long_or_dear_is_refused_before_it_is_decoded(
+    element: bytes, size: int, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MGP-13.3-1: a server sends a hundred a second."""
-    note = _event(data=b"[%b]" % b",".join([element] * (size // (len(element) + 1))))
+    """MGP-13.3-1: a server sends a hundred events a second, and as much as it likes of all else."""
+    data = b"[%b]" % b",".join([element] * (size // (len(element) + 1)))
+    note = _event(data=data, method=method)
     decode, decoded = jsonrpc.decode, list[int]()
     monkeypatch.setattr(jsonrpc, "decode", lambda data: decoded.append(len(data)) or decode(data))
     found = params_of(note)
