@@ -14,7 +14,6 @@ from gatewright.call import Mgp
 from gatewright.events import server_events
 from gatewright.events.event_rate import BURST, RATE
 from gatewright.events.server_events import EVENT_MOST, ServerEvents
-from gatewright.events.server_subscription import CALLER_MOST
 from gatewright.events.subscription import Subscription
 from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.protocol.mcp_client import Hello
@@ -392,16 +391,4 @@ async def test_a_hung_server_is_not_waited_for_and_heard_once_it_answers(
     assert list(made.channels) == ["model.x"]
     wanting.say()
     assert len(wanting.heard) == 1
-    await wanting.events.close()
-
-
-async def test_one_caller_does_not_use_up_the_room_at_a_server() -> None:
-    wanting = _Wanting(*(f"model.n{number}" for number in range(CALLER_MOST + 1)))
-    for number in range(CALLER_MOST):
-        made = await wanting.want(f"model.n{number}")
-        assert made.channels
-    made = await wanting.want(f"model.n{CALLER_MOST}")
-    assert made.channels == ()
-    again = await wanting.want("model.n0")  # one that is there already takes no room
-    assert again.channels == ("model.n0",)
     await wanting.events.close()

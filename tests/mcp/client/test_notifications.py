@@ -262,6 +262,7 @@ async def test_what_the_log_does_not_show_is_not_spelled(
     async with linked() as (link, _):
         link.sole = None
         link._notes.take("notifications/message", {"level": "info", "data": "x"}, None)
+    assert not [one for one in caplog.records if one.name == "gatewright.server.scripted"]
 
 
 async def test_what_is_not_passed_on_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

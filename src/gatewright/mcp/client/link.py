@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.mcp.client import failures
 from gatewright.mcp.client.accepted_methods import AcceptedMethods
 from gatewright.mcp.client.answers import is_large, read_large, read_reply
 from gatewright.mcp.client.endpoint import Endpoint
-from gatewright.mcp.client.failures import AnswerTooLong, LinkClosed, ServerFailed, ServerRefused
 from gatewright.mcp.client.input_requests import ask_all, begun
 from gatewright.mcp.client.notification_params import params_of
 from gatewright.mcp.client.notifications import Notes
@@ -35,6 +35,10 @@ from gatewright.mcp.wire.versions import is_modern
 __all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "ServerFailed", "ServerRefused", "Sink"]
 
 log = logging.getLogger("gatewright.mcp.client")
+
+LinkClosed = failures.LinkClosed
+ServerFailed = failures.ServerFailed
+ServerRefused = failures.ServerRefused
 
 FIRST_ID = 16
 """Ids below this one belong to the handshake."""
@@ -228,7 +232,7 @@ class Link(abc.ABC):
         if whose and not (isinstance(outcome, Failure) and outcome.reason == EXPIRED.reason):
             self._questions.laid(ident)
         if outcome is _UNREAD or (isinstance(outcome, Answer) and 0 < most < len(outcome.raw)):
-            raise AnswerTooLong(f"{method}: the answer has more bytes than are read of it")
+            raise failures.AnswerTooLong(f"{method}: the answer has more bytes than are read of it")
         if isinstance(outcome, Answer):
             return outcome.raw
         if isinstance(outcome, Failure) and outcome.error is not None:
