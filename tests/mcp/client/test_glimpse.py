@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -29,7 +30,6 @@ def test_of_what_is_long_the_beginning_is_shown(value: Any) -> None:
 @pytest.mark.parametrize("value", ["\u200b", 0, "", {}, []])
 def test_a_hundred_times_as_much_costs_no_more_steps(value: Any) -> None:
     few, many = (
-        lines_run((module,), lambda number=number: glimpse([value] * number))
-        for number in (1000, 100_000)
+        lines_run((module,), partial(glimpse, [value] * number)) for number in (1000, 100_000)
     )
     assert few == many

@@ -38,7 +38,12 @@ def test_what_names_things_and_is_long_or_dear_is_refused_before_it_is_decoded(
     data = b"[%b]" % b",".join([element] * (size // (len(element) + 1)))
     note = _event(data=data, method=method)
     decode, decoded = jsonrpc.decode, list[int]()
-    monkeypatch.setattr(jsonrpc, "decode", lambda data: decoded.append(len(data)) or decode(data))
+
+    def watched(data: bytes) -> object:
+        decoded.append(len(data))
+        return decode(data)
+
+    monkeypatch.setattr(jsonrpc, "decode", watched)
     found = params_of(note)
     fits = size < EVENT_BYTES and element == b"0"
     assert isinstance(found, dict if fits else str)
