@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -159,9 +160,7 @@ async def test_an_event_costs_those_nothing_who_want_something_else_of_its_serve
             wanting.house.all.accept(made, ("model.*",))
         await _ended(wanting)
         modules = (server_events, subscriptions, channel_index)
-        counts.append(
-            lines_run(modules, lambda wanting=wanting: wanting.say(subscription_id="mine"))
-        )
+        counts.append(lines_run(modules, partial(wanting.say, subscription_id="mine")))
         assert len(wanting.heard) == 1
         await wanting.events.close()
     assert counts[0] == counts[1]
@@ -172,7 +171,7 @@ async def test_an_event_that_nobody_is_told_is_not_written(monkeypatch: pytest.M
     await wanting.want("model.x")
     written = list[int]()
     encode = jsonrpc.encode
-    monkeypatch.setattr(jsonrpc, "encode", lambda value: written.append(1) or encode(value))
+    monkeypatch.setattr(jsonrpc, "encode", lambda value: (written.append(1), encode(value))[1])
     wanting.say(subscription_id="x", data=["x"] * 1000)
     wanting.say(channel="model.other", data=["x"] * 1000)
     assert (written, wanting.heard) == ([], [])

@@ -229,7 +229,9 @@ def test_a_status_and_a_code_that_are_longer_than_any_are_not_decoded(
     said: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decode, decoded = jsonrpc.decode, list[int]()
-    monkeypatch.setattr(jsonrpc, "decode", lambda data: decoded.append(len(data)) or decode(data))
+    monkeypatch.setattr(
+        jsonrpc, "decode", lambda data: (decoded.append(len(data)), decode(data))[1]
+    )
     status = jsonrpc.Response(b"1", b'{"taskId":"a","status":%b}' % said)
     error = jsonrpc.Response(b"1", error=b'{"message":"no","code":%b}' % said)
     assert not related_tasks._has_ended("tasks/get", status)
