@@ -171,7 +171,7 @@ async def test_an_event_that_nobody_is_told_is_not_written(monkeypatch: pytest.M
     await wanting.want("model.x")
     written = list[int]()
     encode = jsonrpc.encode
-    monkeypatch.setattr(jsonrpc, "encode", lambda value: (written.append(1), encode(value))[1])
+    monkeypatch.setattr(jsonrpc, "encode", lambda value: (written.__iadd__([1]), encode(value))[1])
     wanting.say(subscription_id="x", data=["x"] * 1000)
     wanting.say(channel="model.other", data=["x"] * 1000)
     assert (written, wanting.heard) == ([], [])

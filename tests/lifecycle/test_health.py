@@ -153,7 +153,7 @@ async def test_of_an_answer_that_is_long_or_dear_nothing_is_decoded_and_its_serv
         monkeypatch.setattr(link, "fetch", fetch)
         decode = jsonrpc.decode
         monkeypatch.setattr(
-            jsonrpc, "decode", lambda data: (decoded.append(len(data)), decode(data))[1]
+            jsonrpc, "decode", lambda data: (decoded.__iadd__([len(data)]), decode(data))[1]
         )
         cheap = size < SHORT_BYTES and more not in {b"1e1", b"[]"}
         assert (await asked(on, "s")).status == ("degraded" if cheap else "healthy")

@@ -342,7 +342,7 @@ async def test_how_long_a_server_says_that_its_drain_takes_is_read_from_a_short_
         telling = asyncio.ensure_future(_passed_on(link, {}))
         ident = (await server.next())["id"]
         monkeypatch.setattr(
-            jsonrpc, "decode", lambda data: (decoded.append(len(data)), decode(data))[1]
+            jsonrpc, "decode", lambda data: (decoded.__iadd__([len(data)]), decode(data))[1]
         )
         result = f'{{"estimated_drain_ms":70,"more":{dear}}}'
         server.write(f'{{"jsonrpc":"2.0","id":{ident},"result":{result}}}'.encode())

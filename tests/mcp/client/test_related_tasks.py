@@ -230,7 +230,7 @@ def test_a_status_and_a_code_that_are_longer_than_any_are_not_decoded(
 ) -> None:
     decode, decoded = jsonrpc.decode, list[int]()
     monkeypatch.setattr(
-        jsonrpc, "decode", lambda data: (decoded.append(len(data)), decode(data))[1]
+        jsonrpc, "decode", lambda data: (decoded.__iadd__([len(data)]), decode(data))[1]
     )
     status = jsonrpc.Response(b"1", b'{"taskId":"a","status":%b}' % said)
     error = jsonrpc.Response(b"1", error=b'{"message":"no","code":%b}' % said)

@@ -63,7 +63,9 @@ async def test_one_that_is_short_and_dear_is_not_decoded(
 ) -> None:
     raw = b'{"a":[%b]}' % b",".join([more] * (60_000 // (len(more) + 1)))
     decode, read = jsonrpc.decode, list[int]()
-    monkeypatch.setattr(jsonrpc, "decode", lambda data: (read.append(len(data)), decode(data))[1])
+    monkeypatch.setattr(
+        jsonrpc, "decode", lambda data: (read.__iadd__([len(data)]), decode(data))[1]
+    )
     async with linked() as (link, server):
         with pytest.raises(AnswerTooLong, match="more values"):
             await _asked(link, server, raw)
