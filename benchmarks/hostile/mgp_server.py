@@ -3,7 +3,8 @@
     python benchmarks/hostile/mgp_server.py
 
 Its tools take `kind` and `count`: `chunks` sends so many chunks of one kind, and answers; `events` so many events to each
-subscription; `ask` puts so many callbacks, none of which it waits for; `results` answers with a large result. Inert: all secrets are made up.
+subscription; `ask` puts so many callbacks, none of which it waits for; `results` answers with a large result; `behave` says in which manner it
+answers from then on what the gateway asks for itself, until it is told another one. Inert: all secrets are made up.
 """
 
 from __future__ import annotations
@@ -14,7 +15,19 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["CALLBACKS", "CHUNKS", "EVENTS", "RESULTS", "callback", "chunk", "event", "main"]
+__all__ = [
+    "CALLBACKS",
+    "CHUNKS",
+    "EVENTS",
+    "MANNERS",
+    "RESULTS",
+    "WAITED_FOR",
+    "callback",
+    "chunk",
+    "event",
+    "main",
+    "written",
+]
 
 _REVISION = "2025-11-25"
 _EXTENSIONS = ("security", "streaming", "bidirectional", "lifecycle")
@@ -36,7 +49,7 @@ _TEXTS: Mapping[str, Callable[[int], str]] = {
 }
 CHUNKS = (*_TEXTS, "backwards", "same_index", "no_index", "huge_index", "foreign", "done", "rows", "deep", "no_text", "progress")  # fmt: skip
 """Kinds of chunks."""
-EVENTS = ("small", "long", "too_long", "rows", "deep", "unasked", "no_channel", "channels", "secrets", "severities")  # fmt: skip
+EVENTS = ("small", "long", "too_long", "rows", "deep", "unasked", "no_channel", "channels", "secrets", "severities", "decimals")  # fmt: skip
 """Kinds of events."""
 CALLBACKS = ("input", "long", "options", "notification", "same_id", "unknown_type", "rows")
 """Kinds of callbacks."""
@@ -47,6 +60,27 @@ RESULTS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "mgp_lists": lambda: {"content": [], "_mgp": {"k": [[]] * _LISTS}},
 }
 """Kinds of results: eleven megabytes in what is passed on, and in the result's own `_mgp`."""
+
+_DECIMALS = "@decimals"
+_SPELLED: Mapping[str, str] = {
+    _DECIMALS: f"[{','.join(['1e1'] * 15_000)}]",
+    "@lists": f"[{','.join(['[]'] * 20_000)}]",
+    "@rows": json.dumps([{"a": 1}] * 6000),
+    "@ones": f"[{','.join('0' * 900_000)}]",
+    "@texts": "[" + ",".join(['""'] * 900_000) + "]",
+    "@quotes": '"' + '\\"' * 5_500_000 + '"',
+    "@escapes": '"' + "\\" * 11_000_000 + '"',
+    "@spaces": f"[{' ' * 11_000_000}]",
+}
+"""What stands in a message for a text that is written otherwise than `json` writes it."""
+_SUBSCRIBED = {"subscribed.ones": "@ones", "subscribed.texts": "@texts"}
+_EARLY = {"early.lists": "@lists", "early.decimals": _DECIMALS, "early.rows": "@rows"}
+_PINGED = {f"ping.{one}": f"@{one}" for one in ("quotes", "escapes", "spaces")}
+MANNERS = ("", "same_id", *_SUBSCRIBED, *_EARLY, *_PINGED)
+"""How it answers: with one id for all subscriptions; with long answers to a subscription; with events of nobody before the answers to several; and
+with a long answer to `mgp/health/ping`."""
+WAITED_FOR = 16
+"""Subscriptions that are answered together where something comes before."""
 
 
 def _deep(levels: int = 60) -> Any:
@@ -89,6 +123,7 @@ def event(kind: str, number: int, subscription: Any) -> dict[str, Any]:
         "rows": [{"a": 1}] * 6000,
         "deep": [_deep()] * 300,
         "secrets": {"password": "token: abcdefgh12345678"},
+        "decimals": _DECIMALS,
     }
     return {
         "subscription_id": f"x{number}" if kind == "unasked" else subscription,
@@ -113,9 +148,16 @@ def callback(kind: str, number: int, call: Any) -> dict[str, Any]:
     return {**said, "timeout_ms": 2000, **more.get(kind, {})}
 
 
+def written(message: Mapping[str, Any]) -> str:
+    """One message as its line."""
+    text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False)
+    for name, spelled in _SPELLED.items() if '"@' in text else ():
+        text = text.replace(f'"{name}"', spelled)
+    return text + "\n"
+
+
 def _write(*messages: Mapping[str, Any]) -> None:
-    text = "".join(json.dumps({"jsonrpc": "2.0", **one}, ensure_ascii=False) + "\n" for one in messages)  # fmt: skip
-    rest = memoryview(text.encode())
+    rest = memoryview("".join(map(written, messages)).encode())
     while rest:
         rest = rest[os.write(1, rest) :]
 
@@ -123,6 +165,8 @@ def _write(*messages: Mapping[str, Any]) -> None:
 class _Server:
     def __init__(self) -> None:
         self._subscriptions = 0
+        self._manner = ""
+        self._waiting: list[tuple[Any, Any]] = []
 
     def answer(self, message: Mapping[str, Any]) -> None:
         method, ident = message.get("method"), message.get("id")
@@ -136,12 +180,14 @@ class _Server:
             about = {"serverInfo": {"name": "foreign", "version": "1"}}
             result: Any = {"protocolVersion": _REVISION, "capabilities": {"tools": {}, "mgp": mgp}, **about}  # fmt: skip
         elif method == "tools/list":
-            names = ("chunks", "events", "ask", "results")
+            names = ("chunks", "events", "ask", "results", "behave")
             result = {"tools": [{"name": one, "inputSchema": {"type": "object"}} for one in names]}
         elif method == "mgp/events/subscribe":
-            self._subscriptions += 1
-            subscribed = {"subscribed": params["channels"], "unsupported": []}
-            result = {**subscribed, "subscription_id": f"s{self._subscriptions}"}
+            self._subscribe(ident, params["channels"])
+            return
+        elif method == "mgp/health/ping":
+            more = _PINGED.get(self._manner)
+            result = {"status": "healthy", **({"more": more} if more else {})}
         elif method == "tools/call":
             self._called(ident, params)
             large = RESULTS.get((params.get("arguments") or {}).get("kind", ""))
@@ -151,17 +197,35 @@ class _Server:
             result = {}
         _write({"id": ident, "result": result})
 
+    def _subscribe(self, ident: Any, channels: Any) -> None:
+        self._waiting.append((ident, channels))
+        if self._manner in _EARLY:
+            if len(self._waiting) < WAITED_FOR:
+                return
+            data = _EARLY[self._manner]
+            said = ({"channel": "tool.x", "subscription_id": f"x{one}", "data": data} for one in range(100))  # fmt: skip
+            _write(*({"method": "notifications/mgp.event", "params": one} for one in said))
+        for one, asked in self._waiting:
+            self._subscriptions += 1
+            name = "same" if self._manner == "same_id" else f"s{self._subscriptions}"
+            found = _SUBSCRIBED.get(self._manner, asked)
+            _write({"id": one, "result": {"subscribed": found, "unsupported": [], "subscription_id": name}})  # fmt: skip
+        self._waiting.clear()
+
     def _called(self, ident: Any, params: Mapping[str, Any]) -> None:
         asked, name = params.get("arguments") or {}, params["name"]
         kind, count = asked.get("kind", ""), asked.get("count", 0)
-        if name == "chunks":
+        if name == "behave":
+            self._manner = kind
+        elif name == "chunks":
             what = "progress" if kind == "progress" else "chunk"
             _flood(f"mgp.stream.{what}", count, lambda one: chunk(kind, one, ident))
         elif name == "ask":
             _flood("mgp.callback.request", count, lambda one: callback(kind, one, ident))
         elif name == "events":
-            for number in range(1, self._subscriptions + 1):
-                _flood("mgp.event", count, lambda one, to=f"s{number}": event(kind, one, to))  # type: ignore[misc]
+            all_ = [f"s{number}" for number in range(1, self._subscriptions + 1)]
+            for name in ["same"] if self._manner == "same_id" else all_:
+                _flood("mgp.event", count, lambda one, to=name: event(kind, one, to))  # type: ignore[misc]
 
 
 def _flood(method: str, count: int, params: Callable[[int], dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from benchmarks.hostile import own_questions
 from benchmarks.hostile.arguments import objects, words
 from benchmarks.hostile.house import EVERYTHING, House
 from benchmarks.hostile.mgp_server import CALLBACKS, CHUNKS, EVENTS, RESULTS
@@ -18,7 +19,7 @@ from benchmarks.hostile.sockets import WebSocket, said_of
 
 __all__ = ["OBJECTS", "TEXTS", "attacks", "subscriptions"]
 
-_LARGE = frozenset({"dense_long", "letters", "rows", "deep", "long", "too_long", "no_text", "options"})  # fmt: skip
+_LARGE = frozenset({"dense_long", "letters", "rows", "deep", "long", "too_long", "no_text", "options", "decimals"})  # fmt: skip
 _MANY, _SOME, _FEW, _VERY_FEW = 20_000, 200, 400, 10
 _MEBIBYTES = frozenset({"dense_long", "letters"})
 _SEVERAL = frozenset({"dense", "assignments", "cookies", "numbers", "pem", "unseen"})
@@ -40,6 +41,7 @@ def attacks(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     for place, (method, _, _) in TEXTS.items():
         yield f"{place}.flood", partial(_flooded, house, method)
     yield "events.come_and_go", partial(_come_and_go, house, 300)
+    yield from own_questions.attacks(house)
 
 
 def _of_servers(house: House) -> Iterator[tuple[str, Callable[[], str]]]:

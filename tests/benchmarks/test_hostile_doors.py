@@ -16,6 +16,7 @@ from benchmarks.hostile import (
     finding,
     groundhog,
     mgp_server,
+    own_questions,
     rooms,
     secured,
     sessions,
@@ -25,6 +26,7 @@ from benchmarks.hostile import (
 from benchmarks.hostile.arguments import frames, objects, words
 from benchmarks.hostile.certificate import made
 from benchmarks.hostile.house import House
+from gatewright.mcp.wire.jsonrpc import check
 from gatewright.mcp.wire.methods import is_known
 from gatewright.mcpx.envelope import Envelope, read
 
@@ -205,6 +207,15 @@ def test_whatever_a_server_streams_and_tells_is_of_one_call_or_subscription() ->
         assert (mgp_server.event(kind, 3, "s1")["subscription_id"] == "s1") is (kind != "unasked")
     for kind in mgp_server.CALLBACKS:
         assert mgp_server.callback(kind, 3, 7)["request_id"] == 7
+
+
+def test_each_manner_of_a_server_is_an_input_and_what_it_writes_is_json(names: list[str]) -> None:
+    assert {own_questions.row(one) for one in mgp_server.MANNERS if one} <= set(names)
+    said = {one.partition(".")[2]: len(mgp_server.written({"a": f"@{one.partition('.')[2]}"})) for one in mgp_server.MANNERS if "." in one}  # fmt: skip
+    assert {name for name, size in said.items() if size > 1_000_000} == {"ones", "texts", "quotes", "escapes", "spaces"}  # fmt: skip
+    assert {name for name, size in said.items() if 50_000 < size < 65_536} == {"lists", "decimals", "rows"}  # fmt: skip
+    for name in said:
+        assert check(mgp_server.written({"a": f"@{name}"}).encode()) is None
 
 
 def test_subscriptions_and_requests_are_json_objects_of_their_methods() -> None:

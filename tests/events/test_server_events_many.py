@@ -10,6 +10,7 @@ import pytest
 
 from gatewright.events import channel_index, channels, subscriptions
 from gatewright.events.server_events import AGAIN_S
+from gatewright.events.server_subscription import CALLER_MOST
 from gatewright.transport import slices
 from tests.costs import DOUBLED, grows, lines_run
 from tests.events.test_server_events import _Catalogue, _Link, _Server, _Servers, _turns, _Wanting
@@ -199,4 +200,16 @@ async def test_what_a_server_says_while_much_of_it_is_still_being_told_is_left_o
     await _told(wanting)
     assert [one.get("dropped") for one in wanting.heard] == [None] * 40 + [2] * 40
     assert wanting.events.dropped["s"] == 2
+    await wanting.events.close()
+
+
+async def test_one_caller_does_not_use_up_the_room_at_a_server() -> None:
+    wanting = _Wanting(*(f"model.n{number}" for number in range(CALLER_MOST + 1)))
+    for number in range(CALLER_MOST):
+        made = await wanting.want(f"model.n{number}")
+        assert made.channels
+    made = await wanting.want(f"model.n{CALLER_MOST}")
+    assert made.channels == ()
+    again = await wanting.want("model.n0")  # one that is there already takes no room
+    assert again.channels == ("model.n0",)
     await wanting.events.close()

@@ -9,8 +9,11 @@ import pytest
 
 from gatewright.lifecycle import health as health_module
 from gatewright.lifecycle.health import Health, bounded
+from gatewright.mcp.client.failures import AnswerTooLong
 from gatewright.mcp.client.link import ServerFailed
+from gatewright.mcp.client.short_answers import SHORT_BYTES
 from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.supervisor import Supervisor
 from tests.servers.rig import ask, python, running, text
 
@@ -62,7 +65,7 @@ async def test_a_server_that_does_not_answer_is_unhealthy(monkeypatch: pytest.Mo
         link = on.fleet.servers["s"].link
         assert link is not None
 
-        async def silent(*_: Any) -> bytes:
+        async def silent(*_: Any, **__: Any) -> bytes:
             await asyncio.sleep(0.1)
             raise ServerFailed("no answer")
 
@@ -102,9 +105,11 @@ async def test_a_plain_server_has_all_the_time_and_one_that_was_asked_in_mgp_wha
         assert link is not None
         asks, times = link.fetch, list[float]()
 
-        async def fetch(method: str, params: dict[str, Any], timeout_s: float) -> bytes:
+        async def fetch(
+            method: str, params: dict[str, Any], timeout_s: float, *_: Any, most: int = 0
+        ) -> bytes:
             times.append(timeout_s)
-            return await asks(method, params, timeout_s)
+            return await asks(method, params, timeout_s, most=most)
 
         monkeypatch.setattr(link, "fetch", fetch)
         assert (await asked(on, "s")).status == "healthy"
@@ -122,3 +127,34 @@ async def test_a_server_that_works_on_all_it_may_is_degraded_and_not_asked(
         assert (await asked(on, "s")).status == "degraded"
         await slow
         assert (await asked(on, "s")).status == "healthy"
+
+
+@pytest.mark.parametrize("more", [b'"x"', b"[]", b"1e1", b"0"])
+@pytest.mark.parametrize("size", [SHORT_BYTES - 100, 5_000_000])
+async def test_of_an_answer_that_is_long_or_dear_nothing_is_decoded_and_its_server_is_asked_in_mcp(
+    more: bytes, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MGP-11.3-5: whoever may ask how a server is would hold up everybody else by what it says."""
+    async with running(python("living", "--mgp", id="s", face=SPEAKS)) as on:
+        link = on.fleet.servers["s"].link
+        assert link is not None
+        raw = b'{"status":"degraded","more":[%b]}' % b",".join([more] * (size // (len(more) + 1)))
+        asks, decoded = link.fetch, list[int]()
+
+        async def fetch(
+            method: str, params: Any, timeout_s: float, *_: Any, most: int = 0
+        ) -> bytes:
+            if method != PING:
+                return await asks(method, params, timeout_s, most=most)
+            if len(raw) > most:
+                raise AnswerTooLong("more than is read")
+            return raw
+
+        monkeypatch.setattr(link, "fetch", fetch)
+        decode = jsonrpc.decode
+        monkeypatch.setattr(
+            jsonrpc, "decode", lambda data: (decoded.__iadd__([len(data)]), decode(data))[1]
+        )
+        cheap = size < SHORT_BYTES and more not in {b"1e1", b"[]"}
+        assert (await asked(on, "s")).status == ("degraded" if cheap else "healthy")
+        assert max(decoded, default=0) < (SHORT_BYTES if cheap else 1000)

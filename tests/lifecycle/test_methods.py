@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,7 +32,10 @@ from gatewright.lifecycle.transitions import Transitions
 from gatewright.mcp.wire.permissions import REGISTRY_WRITE
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 from gatewright.servers.administration import Administration
+from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.view import View
+from gatewright.transport import slices
 from tests.kernel_parts import Book
 from tests.servers.rig import FakeBack, make_call, python, running, within
 
@@ -205,3 +210,61 @@ async def test_of_calls_without_a_name_those_of_the_same_session_are_counted(
         monkeypatch.setattr(methods._kernel, "running", lambda: runs)
         asked = [make_call("method", PING, session=one) for one in ("a", "b", None)]
         assert [methods._pending(one, None) for one in asked] == [2, 1, 0]
+
+
+class _Many:
+    """A catalogue of a thousand tools, and how often it was asked whether somebody may see one."""
+
+    def __init__(self, catalogue: Catalogue, number: int) -> None:
+        self.asked = 0
+        self.sight, self.tools, self._catalogue = self, range(number), catalogue
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._catalogue, name)
+
+    def shelf(self, server: str) -> _Many:
+        return self
+
+    def tool(self, caller: Caller, tool: int) -> bool:
+        self.asked += 1
+        return tool % 2 == 0
+
+
+@pytest.mark.parametrize("about", [{}, {"server_id": "s"}])
+async def test_tools_are_counted_with_turns_for_others_between_them(
+    about: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After any change of rights each of them is decided on anew."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    async with house() as found:
+        many = _Many(found.methods._servers.catalogue, 1000)
+        seen = SimpleNamespace(catalogue=many, fleet=found.methods._servers.fleet)
+        monkeypatch.setattr(found.methods, "_servers", seen)
+        asking = asyncio.ensure_future(found.said(STATUS, **about))
+        before, most = 0, 0
+        while not asking.done():
+            await asyncio.sleep(0)
+            most = max(most, many.asked - before)
+            before = many.asked
+        said = asking.result()
+        assert (said["tools_available"], said["tools_total"], many.asked) == (500, 500, 1000)
+        assert most <= 2
+
+
+@pytest.mark.parametrize("method", [PING, STATUS])
+async def test_a_view_that_is_missing_is_made_in_slices_before_an_operator_is_answered(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house() as found:
+        catalogue, missing = found.methods._servers.catalogue, list[bool]()
+        catalogue._views.clear()
+        made = catalogue.view
+
+        def view(profile: str) -> View:
+            missing.append(profile not in catalogue._views)
+            return made(profile)
+
+        monkeypatch.setattr(catalogue, "view", view)
+        await found.said(method)
+        assert missing
+        assert not any(missing)

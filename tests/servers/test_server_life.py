@@ -6,13 +6,16 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Caller, Failure
-from gatewright.servers.server_life import LIFECYCLE
+from gatewright.mcp.wire import jsonrpc
+from gatewright.servers.server_life import LIFECYCLE, _passed_on
 from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.servers.states import NO_MORE_RESTARTS, Change
 from tests.servers.rig import alive, ask, make_call, python, running, text, within
+from tests.servers.scripted import linked
 
 FAST = Restart(first_s=0.01, most_s=0.02)
 
@@ -326,3 +329,23 @@ async def test_a_call_of_a_session_tries_the_server_again_once_its_rule_has_room
         await asyncio.sleep(0.9)
         assert isinstance(await ask(on, "s__pid", session="one"), Answer)
         assert on.states["s"] == "connected"
+
+
+@pytest.mark.parametrize("more", ["1e1", "[]", '"x"'])
+@pytest.mark.parametrize("size", [60_000, 3_000_000])
+async def test_how_long_a_server_says_that_its_drain_takes_is_read_from_a_short_answer_alone(
+    more: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dear = f"[{','.join([more] * (size // (len(more) + 1)))}]"
+    decode, decoded = jsonrpc.decode, list[int]()
+    async with linked() as (link, server):
+        telling = asyncio.ensure_future(_passed_on(link, {}))
+        ident = (await server.next())["id"]
+        monkeypatch.setattr(
+            jsonrpc, "decode", lambda data: (decoded.__iadd__([len(data)]), decode(data))[1]
+        )
+        result = f'{{"estimated_drain_ms":70,"more":{dear}}}'
+        server.write(f'{{"jsonrpc":"2.0","id":{ident},"result":{result}}}'.encode())
+        cheap = size < 64_000 and more == '"x"'
+        assert await within(telling) == (70.0 if cheap else None)
+    assert max(decoded, default=0) < 64_000 if cheap else decoded == []

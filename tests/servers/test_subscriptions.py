@@ -358,7 +358,7 @@ async def test_how_long_a_server_takes_for_what_others_want_holds_no_call_up() -
                 await asyncio.get_running_loop().create_future()
             return await fetch(method, params, timeout_s, whose)
 
-        link.fetch = slow  # type: ignore[method-assign]
+        link.fetch = slow  # type: ignore[method-assign, assignment]
         server.renewed(link)
         assert isinstance(await ask(supervisor, "asker/facts"), Answer)
         assert asked.count("resources/subscribe") == 1

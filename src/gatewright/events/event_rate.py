@@ -12,6 +12,7 @@ from collections.abc import Collection
 import msgspec
 
 from gatewright.events.channels import LONGEST_NAME
+from gatewright.events.early_events import Ident
 
 __all__ = ["BURST", "RATE", "UNKNOWN_MOST", "EventRate"]
 
@@ -20,9 +21,6 @@ RATE, BURST = 100, 500
 whatever else there is, and everybody pays for it."""
 UNKNOWN_MOST = 256
 """Subscriptions that nobody has asked for, as it seems, of which is counted what is dropped: servers say what ids they like."""
-
-Ident = str | int
-"""A subscription, as its server calls it."""
 
 
 class _Bucket(msgspec.Struct):

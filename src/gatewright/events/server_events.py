@@ -8,29 +8,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Coroutine, Generator, Hashable, Mapping
-from typing import Any, NamedTuple
-
-import msgspec
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine, Generator, Mapping
+from typing import Any
 
 from gatewright.call import Caller
-from gatewright.events.channels import LONGEST_NAME, is_channel, of_servers, severity_of
+from gatewright.events.channels import is_channel, of_servers, severity_of
+from gatewright.events.early_events import EarlyEvents, Ident
 from gatewright.events.event_rate import RATE, EventRate
+from gatewright.events.server_subscription import Held, Key, has_room, subscribed
 from gatewright.events.subscription import Said, Subscription
 from gatewright.events.subscriptions import Subscriptions
-from gatewright.mcp.client.link import Link, ServerFailed
+from gatewright.mcp.client.failures import ServerFailed
+from gatewright.mcp.client.link import Link
+from gatewright.mcp.client.notification_params import EVENT_BYTES
+from gatewright.mcp.client.short_answers import fetch_short
 from gatewright.mcp.wire import jsonrpc
-from gatewright.servers.resource_subscriptions import SEVERAL
 from gatewright.servers.supervisor import Supervisor
 from gatewright.transport.slices import in_slices
 
-__all__ = ["CALLER_MOST", "DROPPED", "EVENT_MOST", "SERVER_MOST", "ServerEvents"]
+__all__ = ["DROPPED", "EVENT_MOST", "ServerEvents"]
 
 log = logging.getLogger("gatewright.events")
-
-SERVER_MOST, CALLER_MOST = 256, 16
-"""Subscriptions at one server, and those of one caller that differ; callers without a name are one here."""
 
 DROPPED = "dropped"
 """The member of an event that says how many of its subscription at its server were left out before it."""
@@ -41,53 +40,11 @@ ANSWERS_S, WAITS_S = 5.0, 0.5
 AGAIN_S = 5.0
 """How long after a failure of the gateway's own servers are asked again."""
 
-EVENT_MOST = 64 * 1024
+EVENT_MOST = EVENT_BYTES
 """Bytes of one event, as JSON: it goes to everybody who wants it."""
 
-_EARLY, _WARNED_MOST, _WORD_MOST = 100, 256, 128
-
-
-class _Key(NamedTuple):
-    server: str
-    channels: tuple[str, ...]
-    severity: str | None
-
-
-class _Held(msgspec.Struct, eq=False):
-    """A subscription at a server, and who shares it."""
-
-    key: _Key
-    link: Link
-    number: int
-    done: asyncio.Future[tuple[str, ...]]
-    """What the server honours, once it has answered."""
-    ident: Any = None
-    users: dict[Subscription, Hashable] = {}
-    """Who each is of."""
-    whose: Counter[Hashable] = msgspec.field(default_factory=Counter)
-    """How many of them each caller has."""
-
-    def add(self, one: Subscription) -> None:
-        if one not in self.users:
-            who = self.users[one] = one.caller.who
-            self.whose[who] += 1
-
-    def remove(self, one: Subscription) -> None:
-        who = self.users.pop(one, None)
-        self.whose[who] -= 1
-        if self.whose[who] <= 0:
-            del self.whose[who]
-
-    @property
-    def party(self) -> str:
-        """Who shares it, where that is one holder: what its server logs for its sake is nobody else's (`Link.fetch`)."""
-        holders = {one.party for one in self.users}
-        return holders.pop() if len(holders) == 1 else SEVERAL
-
-    @property
-    def stands(self) -> bool:
-        """Whether its server still knows it: a connection that is made anew may be to another one."""
-        return self.link.open and self.number == self.link.told_on
+_WARNED_MOST, _WORD_MOST = 256, 128
+_SAME_ID = "gives one id to several subscriptions: the first of them alone is heard"
 
 
 class ServerEvents:
@@ -103,14 +60,14 @@ class ServerEvents:
         self._servers = servers
         self._every = every
         self._timestamp = timestamp
-        self._held: dict[str, dict[_Key, _Held]] = {}
+        self._held: dict[str, dict[Key, Held]] = {}
         """By server."""
-        self._keys: dict[Subscription, set[_Key]] = {}
+        self._keys: dict[Subscription, set[Key]] = {}
         """What each was ever added to."""
-        self._early: dict[str, deque[bytes]] = {}
-        """By server, as text: events that came while it was being asked, whose id may be in the answer."""
-        self._waiting: Counter[str] = Counter()
-        """How many answers of each are waited for."""
+        self._named: dict[str, dict[Ident, Held]] = {}
+        """By server, and by what that calls each."""
+        self._early: dict[str, EarlyEvents] = {}
+        """Of servers that are being asked: their answers may have the ids of these."""
         self._warned: set[tuple[str, str]] = set()
         self._clock = clock
         self._rates: dict[str, EventRate] = {}
@@ -148,7 +105,7 @@ class ServerEvents:
                 found[name] = link
         return found
 
-    def _ask_each(self, one: Subscription, links: Mapping[str, Link]) -> list[_Held]:
+    def _ask_each(self, one: Subscription, links: Mapping[str, Link]) -> list[Held]:
         if one not in self._every:  # it ended before this had its turn, and would never end again
             return []
         channels = tuple(sorted(name for name in one.asked if of_servers(name, one.caller)))
@@ -156,21 +113,22 @@ class ServerEvents:
         if not channels or not catalogue.knows(one.profile):
             return []
         seen = catalogue.servers(one.profile, one.caller)
-        keys = [_Key(name, channels, one.severity) for name in seen if name in links]
+        keys = [Key(name, channels, one.severity) for name in seen if name in links]
         asked = [self._ask(key, links[key.server], one) for key in keys]
         return [held for held in asked if held is not None]
 
-    def _ask(self, key: _Key, link: Link, one: Subscription) -> _Held | None:
+    def _ask(self, key: Key, link: Link, one: Subscription) -> Held | None:
         there = self._held.get(key.server, {})
         held = there.get(key)
         if held is None or held.link is not link or held.number != link.told_on:
-            if held is None and not _has_room(there, one.caller):
+            if held is None and not has_room(there, one.caller):
                 self._warn(key.server, "has no room for more subscriptions: some callers hear nothing of it")  # fmt: skip
                 return None
             done: asyncio.Future[tuple[str, ...]] = asyncio.get_running_loop().create_future()
-            made = _Held(key, link, link.told_on, done)
+            made = Held(key, link, link.told_on, done)
             if held is not None:
                 made.users, made.whose = held.users, held.whose
+                self._unname(held)
             held = self._held.setdefault(key.server, {})[key] = made
             self._spawn(self._subscribe(held))
         held.add(one)
@@ -178,32 +136,67 @@ class ServerEvents:
         self._keys.setdefault(one, set()).add(key)
         return held
 
-    async def _subscribe(self, held: _Held) -> None:
-        key, early = held.key, self._early.setdefault(held.key.server, deque(maxlen=_EARLY))
-        self._waiting[key.server] += 1
-        honoured: tuple[str, ...] = ()
+    async def _subscribe(self, held: Held) -> None:
+        server, honoured = held.key.server, tuple[str, ...]()
+        early = self._early.setdefault(server, EarlyEvents())
+        early.waiting += 1
         try:
-            params: dict[str, Any] = {"channels": list(key.channels)}
-            if key.severity is not None:
-                params["filter"] = {"min_severity": key.severity}
-            answer = await held.link.fetch("mgp/events/subscribe", params, ANSWERS_S, held.party)
-            held.ident, honoured = _read(answer, key.channels)
+            try:
+                honoured = await self._asked(held)
+            finally:
+                await self._answered(held, honoured)
+            if self._held_as(held.key) is held and not (honoured and held.users):
+                self._give_up(held)
+            self._share(server)
+            await in_slices(self._caught_up(held, early))
+        finally:
+            early.waiting -= 1
+            if not early.waiting:
+                del self._early[server]
+
+    async def _asked(self, held: Held) -> tuple[str, ...]:
+        """Which of the channels its server tells events of."""
+        key = held.key
+        params: dict[str, Any] = {"channels": list(key.channels)}
+        if key.severity is not None:
+            params["filter"] = {"min_severity": key.severity}
+        try:
+            method = "mgp/events/subscribe"
+            answer = await fetch_short(held.link, method, params, ANSWERS_S, held.party)
+            ident, honoured = subscribed(answer, key.channels)
+            self._name(held, ident)
         except (ServerFailed, ValueError) as problem:
             log.info("server %s: no events of %s: %s", key.server, ", ".join(key.channels), problem)
-        finally:
-            await self._answered(held, honoured)
-            self._waiting[key.server] -= 1
-            if self._waiting[key.server] <= 0:
-                del self._waiting[key.server], self._early[key.server]
-        if self._held_as(key) is held and not (honoured and held.users):
-            self._give_up(held)
-        self._share(key.server)
-        for raw in tuple(early):
-            params = jsonrpc.decode(raw)
-            if params.get("subscription_id") == held.ident:
-                self._tell(held, params)
+            return ()
+        return honoured
 
-    async def _answered(self, held: _Held, honoured: tuple[str, ...]) -> None:
+    def _name(self, held: Held, ident: Ident) -> None:
+        """Know it by its id from now on. Raises `ValueError` where another one has that: what is said under it would be walked through for
+        each of them, and whoever ended one would end all."""
+        if self._held_as(held.key) is held:
+            there = self._named.setdefault(held.key.server, {})
+            other = there.get(ident)
+            if other is not None and other.stands:
+                self._warn(held.key.server, _SAME_ID)
+                raise ValueError("the id is that of another subscription")
+            there[ident] = held
+        held.ident = ident
+
+    def _unname(self, held: Held) -> None:
+        there = self._named.get(held.key.server, {})
+        if held.ident is not None and there.get(held.ident) is held:
+            del there[held.ident]
+
+    def _caught_up(self, held: Held, early: EarlyEvents) -> Generator[None, None, None]:
+        """Tell what came before the answer, then what comes."""
+        try:
+            while self._held_as(held.key) is held and (raw := early.take(held.ident)) is not None:
+                self._tell(held, jsonrpc.decode(raw))
+                yield
+        finally:
+            held.told = True
+
+    async def _answered(self, held: Held, honoured: tuple[str, ...]) -> None:
         """Let those hear it who were answered before the server had answered; then whoever waits for it."""
         try:
             while late := [one for one in held.users if one.pending.intersection(honoured)]:
@@ -211,19 +204,20 @@ class ServerEvents:
         finally:
             held.done.set_result(honoured)
 
-    def _held_as(self, key: _Key) -> _Held | None:
+    def _held_as(self, key: Key) -> Held | None:
         return self._held.get(key.server, {}).get(key)
 
-    def _give_up(self, held: _Held) -> None:
+    def _give_up(self, held: Held) -> None:
         if self._held_as(held.key) is held:
             there = self._held[held.key.server]
             del there[held.key]
             if not there:
                 del self._held[held.key.server]
+        self._unname(held)
         if held.ident is not None and held.stands:
             self._spawn(self._unsubscribe(held))
 
-    async def _unsubscribe(self, held: _Held) -> None:
+    async def _unsubscribe(self, held: Held) -> None:
         try:
             params = {"subscription_id": held.ident}
             await held.link.fetch("mgp/events/unsubscribe", params, ANSWERS_S, held.party)
@@ -260,7 +254,7 @@ class ServerEvents:
             self._seen = {}
             return
         # Servers come and go, subscriptions stay.
-        for kept in (self._held, self._rates):
+        for kept in (self._held, self._named, self._rates):
             for name in kept.keys() - self._servers.fleet.servers.keys():
                 del kept[name]
         now = {name: link.told_on for name, link in self._connections().items()}
@@ -315,23 +309,23 @@ class ServerEvents:
     def take(self, said: tuple[str, dict[str, Any]]) -> None:
         """Take an event of a server."""
         server, params = said
-        ident, known = params.get("subscription_id"), False
+        ident = params.get("subscription_id")
         if not isinstance(ident, str | int) or not self._takes(server, ident):
             return
-        raw = jsonrpc.encode(params)
-        if len(raw) > EVENT_MOST:
-            self._warn(server, f"sent an event of more than {EVENT_MOST} bytes: nobody hears those")
-            return
         dropped = self._rate(server).dropped.pop(ident, 0)
-        for held in tuple(self._held.get(server, {}).values()):
-            if held.ident == ident and held.done.done():
-                if not held.stands:
-                    continue
-                known = True
-                self._tell(held, params, dropped)
-        early = self._early.get(server)
-        if not known and early is not None:
-            early.append(raw)
+        held = self._named.get(server, {}).get(ident)
+        if held is not None and held.told and held.stands:
+            self._tell(held, params, dropped)
+        elif (early := self._early.get(server)) is not None:
+            raw = jsonrpc.encode(params)
+            if self._is_short(server, len(raw)):
+                early.put(ident, raw)
+
+    def _is_short(self, server: str, size: int) -> bool:
+        if size <= EVENT_MOST:
+            return True
+        self._warn(server, f"sent an event of more than {EVENT_MOST} bytes: nobody hears those")
+        return False
 
     def _takes(self, server: str, ident: str | int) -> bool:
         """Whether a server may say something now."""
@@ -352,7 +346,7 @@ class ServerEvents:
             self._warned.add((server, what))
             log.warning("server %s %s", server, what)
 
-    def _tell(self, held: _Held, params: dict[str, Any], dropped: int = 0) -> None:
+    def _tell(self, held: Held, params: dict[str, Any], dropped: int = 0) -> None:
         channel, data = params.get("channel"), params.get("data", {})
         if not isinstance(channel, str) or not is_channel(channel) or channel.endswith("*"):
             return
@@ -374,26 +368,13 @@ class ServerEvents:
             seen, open_ = self._servers.catalogue, of_servers(channel, caller)
             return open_ and seen.knows(profile) and server in seen.servers(profile, caller)
 
+        some = self._every.among(channel, held.users)
+        if not some:
+            return
         said = Said(told)
-        some = [one for one in self._every.about(channel) if one in held.users]
-        self._every.tell_all(some, severity, may, lambda _: said, server, said.size)
-
-
-def _has_room(there: Mapping[_Key, _Held], caller: Caller) -> bool:
-    mine = sum(caller.who in each.whose for each in there.values())
-    return len(there) < SERVER_MOST and mine < CALLER_MOST
+        if self._is_short(server, said.size):
+            self._every.tell_all(some, severity, may, lambda _: said, server, said.size)
 
 
 def _is_word(said: Any) -> bool:
     return isinstance(said, str) and 0 < len(said) <= _WORD_MOST and said.isprintable()
-
-
-def _read(raw: bytes, asked: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
-    """The id of a subscription, and which of what was asked for it has. Raises `ValueError`."""
-    found = jsonrpc.decode(raw)
-    if not isinstance(found, dict):
-        raise ValueError("the answer is no object")  # noqa: TRY004 - bad input
-    ident, names = found.get("subscription_id"), found.get("subscribed")
-    if not isinstance(ident, str | int) or len(str(ident)) > LONGEST_NAME:
-        raise ValueError(f"subscription_id is no string of at most {LONGEST_NAME} characters")
-    return ident, tuple(one for one in asked if isinstance(names, list) and one in names)

@@ -236,6 +236,10 @@ class Subscriptions:
         """Those that are about a channel."""
         return self._index.about(channel)
 
+    def among(self, channel: str, some: Iterable[Subscription]) -> list[Subscription]:
+        """The same of some of them: takes time in proportion to these."""
+        return self._index.among(channel, some)
+
     def of_some(
         self, channel: str, callers: Collection[Who], session: str | None
     ) -> list[Subscription]:

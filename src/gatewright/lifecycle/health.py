@@ -9,8 +9,9 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from gatewright.mcp.client.failures import AnswerTooLong
 from gatewright.mcp.client.link import Link, ServerFailed, ServerRefused
-from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.client.short_answers import fetch_short
 from gatewright.secret_scanning import without_secrets
 from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.servers.local import LocalServer
@@ -87,12 +88,12 @@ async def _in_mgp(link: Link, method: str, params: dict[str, Any]) -> Asked | No
     ):  # those that run end, by their time limit at latest, and there is room to ask again
         return Asked("degraded")
     try:
-        said = jsonrpc.decode(await link.fetch(method, params, ANSWER_S / 2))
+        said = await fetch_short(link, method, params, ANSWER_S / 2)
     except ServerRefused as problem:
         return None if problem.code in _UNSUPPORTED else Asked("unhealthy")
-    except ValueError:
+    except (AnswerTooLong, ValueError):
         return None
-    if not isinstance(said, dict) or said.get("status") not in get_args(Status):
+    if said.get("status") not in get_args(Status):
         return None
     return Asked(said["status"], said)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from gatewright.servers.local import LocalServer
 from gatewright.servers.server import Server
 from gatewright.servers.states import REASONS, ShutdownReason
 from gatewright.servers.supervisor import Supervisor
+from gatewright.transport.slices import in_slices
 
 __all__ = ["PING", "SHUTDOWN", "STATUS", "LifecycleMethods", "Own"]
 
@@ -83,6 +84,8 @@ class LifecycleMethods:
                 return Failure("method_not_found", f"Method not found: {call.method}")
             if not isinstance(call.params.get("server_id", ""), str):
                 return Failure("invalid_params", "params.server_id is the id of a server")
+            if administers(call.caller, "read"):  # by whose view it is looked up (`_visible`)
+                await self._servers.catalogue.warm((call.profile,))
             return await answer(call, back)
 
         return method
@@ -115,9 +118,9 @@ class LifecycleMethods:
         if isinstance(server, Failure):
             return server
         if server is None:
-            return _answer(self._gateway_status(call))
+            return _answer(await self._gateway_status(call))
         asked = await self._health.of(server, STATUS, {})
-        tools = self._tools(call, server.id)
+        tools = (await in_slices(self._tools(call, (server.id,))))[server.id]
         body = {
             "status": asked.status,
             "server_id": server.id,
@@ -133,9 +136,9 @@ class LifecycleMethods:
         body["checks"] = {**own, **bounded(asked.said.get("checks"))} if reads else own
         return _answer(body)
 
-    def _gateway_status(self, call: Call) -> dict[str, Any]:
-        states = self._states(call)
-        tools = {name: self._tools(call, name) for name in states}
+    async def _gateway_status(self, call: Call) -> dict[str, Any]:
+        tools = await in_slices(self._tools(call, tuple(self._states(call))))
+        states = {name: one for name, one in self._states(call).items() if name in tools}
         reads = administers(call.caller, "read")
         resources = {"memory_bytes": _resident_bytes()} if reads else {}
         return {
@@ -145,7 +148,7 @@ class LifecycleMethods:
             "tools_available": sum(
                 tools[one] for one in states if states[one].state == "connected"
             ),
-            "tools_total": sum(tools.values()),
+            "tools_total": sum(tools[one] for one in states),
             "pending_requests": self._pending(call, None),
             "resources": resources,
             "checks": {
@@ -175,9 +178,17 @@ class LifecycleMethods:
             return catalogue.view(call.profile).servers
         return catalogue.servers(call.profile, call.caller)
 
-    def _tools(self, call: Call, server: str) -> int:
-        may, shelf = self._servers.catalogue.sight.tool, self._servers.catalogue.shelf(server)
-        return sum(may(call.caller, tool) for tool in shelf.tools)
+    def _tools(
+        self, call: Call, servers: Sequence[str]
+    ) -> Generator[None, None, Mapping[str, int]]:
+        """How many tools of each its caller may see, step by step: after any change of rights each is decided on anew."""
+        found = dict.fromkeys(servers, 0)
+        for server in servers:
+            catalogue = self._servers.catalogue  # as it is by now
+            for tool in catalogue.shelf(server).tools:
+                found[server] += catalogue.sight.tool(call.caller, tool)
+                yield
+        return found
 
     def _pending(self, call: Call, server: str | None) -> int:
         """The calls in flight: all of them for who administers, else the caller's own, and without a name those of its session. This

@@ -11,7 +11,7 @@ import msgspec
 
 from gatewright.call import Failure
 from gatewright.mcp.client.link import Link, ServerFailed
-from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.client.short_answers import fetch_short
 from gatewright.servers.call_sender import Route
 from gatewright.servers.connection_wait import explained
 from gatewright.servers.draining import GONE_S, leaving, tasks_on
@@ -239,10 +239,10 @@ class ServerLife:
 async def _passed_on(link: Link, params: dict[str, Any]) -> float | None:
     """Tell a server that it is to shut down: in how many milliseconds it thinks that it has, where it says so."""
     try:
-        found = jsonrpc.decode(await link.fetch(SHUTDOWN, params, _ANSWER_S))
+        found = await fetch_short(link, SHUTDOWN, params, _ANSWER_S)
     except (ServerFailed, ValueError):
         return None  # it does not know the method, or is gone already: its connection is closed all the same
-    said = found.get("estimated_drain_ms") if isinstance(found, dict) else None
+    said = found.get("estimated_drain_ms")
     if isinstance(said, bool) or not isinstance(said, int | float):
         return None
     return float(said) if 0 <= said <= _MOST_MS else None

@@ -18,7 +18,11 @@ async def test_the_registry_of_tools_is_replaceable() -> None:
     """GRH-int-3."""
     async with Rig() as rig:
         rig.house.script.does("other", OK)
-        rig.parts.names = lambda profile, caller, tool_id, version: "other"
+
+        async def other(*_: object) -> str:
+            return "other"
+
+        rig.parts.names = other
         result = await rig.client(ANN, "key-ann").result("tools/invoke", ECHO)
         assert result["tool_id"] == "echo"
         assert rig.house.script.calls[0].name == "other"

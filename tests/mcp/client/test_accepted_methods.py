@@ -84,3 +84,14 @@ def test_what_is_declared_later_counts_from_then_on() -> None:
     assert not one.allows("notifications/acme.build", None)
     spec = Endpoint(id="a", methods=("notifications/acme.*",))
     assert one.allows("notifications/acme.build", None)
+
+
+def test_what_cannot_be_read_is_named_once_for_each_method(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sendable = AcceptedMethods(lambda: Endpoint(id="a"))
+    for method in ("m/one", "m/two", "m/one", *(f"m/{number}" for number in range(100))):
+        sendable.unread(method, "a notification of more than 7 bytes")
+    assert caplog.text.count("('m/one')") == 1
+    assert "server a sent a notification of more than 7 bytes" in caplog.text
+    assert len(caplog.records) == NAMED_MOST

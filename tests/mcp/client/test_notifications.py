@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ import pytest
 
 from gatewright.call import Answer, Target
 from gatewright.chunk_way import ChunkWay
+from gatewright.mcp.client import link as link_module
+from gatewright.mcp.client import notifications
 from gatewright.mcp.client.pipe_link import GARBAGE
 from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 from gatewright.mcp.wire.jsonrpc import Notification, parse
 from gatewright.mcp.wire.methods import WORDS
@@ -222,3 +226,47 @@ async def test_garbage_between_chunks_that_go_straight_is_forgiven_as_well() -> 
         assert isinstance(await within(call), Answer)
         assert back.texts == ["more"] * 3
         assert link.open
+
+
+@pytest.mark.parametrize(
+    ("params", "shown"),
+    [
+        ({"level": "info", "data": "a\nb"}, "info: 'a\\nb'"),
+        ({"level": ["x"] * 10**5, "data": {"a": 1}}, "['x', 'x', 'x'"),
+        ({"level": "info", "data": ["x" * 10**6] * 3}, "info: ['xxx"),
+        ({"level": "l" * 10**6, "data": [0] * 10**5}, "lll"),
+    ],
+)
+async def test_of_what_may_be_anybodys_the_log_has_the_beginning(
+    params: dict[str, Any], shown: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with linked() as (link, server):
+        for session in ("s1", "s2"):
+            start(link, FakeBack(), session=session)
+            await server.next()
+        link._notes.take("notifications/message", params, None)
+    (line,) = [
+        one.getMessage() for one in caplog.records if one.name == "gatewright.server.scripted"
+    ]
+    assert line.startswith(shown)
+    assert len(line) < 700
+    assert "\n" not in line
+
+
+async def test_what_the_log_does_not_show_is_not_spelled(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.WARNING, "gatewright.server.scripted")
+    monkeypatch.setattr(notifications, "glimpse", None)  # which would break
+    async with linked() as (link, _):
+        link.sole = None
+        link._notes.take("notifications/message", {"level": "info", "data": "x"}, None)
+    assert not [one for one in caplog.records if one.name == "gatewright.server.scripted"]
+
+
+async def test_what_is_not_passed_on_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_module, "params_of", None)  # which would break
+    async with linked() as (link, _):
+        link._notified(jsonrpc.Notification("notifications/unheard.of", b'{"a":[1]}'))
+        assert link.dropped == 1

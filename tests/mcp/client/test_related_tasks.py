@@ -12,11 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Call, Target
+from gatewright.mcp.client import related_tasks
 from gatewright.mcp.client.http_rules import messages
 from gatewright.mcp.client.notifications import Notes
 from gatewright.mcp.client.pending_requests import Clock, PendingRequest
 from gatewright.mcp.client.related_tasks import Related
 from gatewright.mcp.client.server_requests import ServerRequests
+from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.jsonrpc import Response
 from gatewright.transport.large_text import LARGE
 from tests.behaviour.task_places import (
@@ -220,3 +222,27 @@ async def test_who_waits_for_a_task_twice_is_asked_through_the_newer_call(about:
         exchange.call = replace(cast("Call", exchange.call), session=None, client=MODERN)
     assert first.party != second.party
     assert related.about("T", [first, second]) == [second]
+
+
+@pytest.mark.parametrize("said", [b"[1e1" + b",1e1" * 100_000 + b"]", b'"' + b"x" * 500_000 + b'"'])
+def test_a_status_and_a_code_that_are_longer_than_any_are_not_decoded(
+    said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode, decoded = jsonrpc.decode, list[int]()
+    monkeypatch.setattr(
+        jsonrpc, "decode", lambda data: (decoded.__iadd__([len(data)]), decode(data))[1]
+    )
+    status = jsonrpc.Response(b"1", b'{"taskId":"a","status":%b}' % said)
+    error = jsonrpc.Response(b"1", error=b'{"message":"no","code":%b}' % said)
+    assert not related_tasks._has_ended("tasks/get", status)
+    assert not related_tasks._gave_up(status)
+    assert not related_tasks._has_ended("tasks/update", error)
+    assert decoded == []
+
+
+def test_an_error_that_is_too_long_to_be_passed_on_ends_the_task_whose_result_was_asked_for() -> (
+    None
+):
+    error = jsonrpc.Response(b"1", error=b'{"message":"%b","code":1}' % (b"x" * 2_000_000))
+    assert related_tasks._has_ended("tasks/result", error)
+    assert not related_tasks._has_ended("tasks/get", error)

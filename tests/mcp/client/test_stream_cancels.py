@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.mcp.client import link as link_module
 from gatewright.mcp.client import stream_cancels
 from gatewright.mcp.protocol.negotiate import Face
 from tests.servers.scripted import Scripted, linked, start
@@ -62,5 +63,17 @@ async def test_one_that_does_not_say_so_is_told_in_mcps_words(
 async def test_one_that_does_not_stream_is_told_at_once() -> None:
     async with linked() as (link, server):
         ident = await cancelled(server, start(link))
+        told = await server.next()
+        assert (told["method"], told["params"]["requestId"]) == ("notifications/cancelled", ident)
+
+
+async def test_of_a_long_answer_nothing_is_read_and_its_server_is_told_in_mcps_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with linked(face=FACE, capabilities=REPLY) as (link, server):
+        ident = await cancelled(server, start(link))
+        asked = await server.next()
+        monkeypatch.setattr(link_module, "read_large", None)  # which would break
+        server.say(id=asked["id"], result={"cancelled": True, "more": ["x"] * 200_000})
         told = await server.next()
         assert (told["method"], told["params"]["requestId"]) == ("notifications/cancelled", ident)

@@ -25,6 +25,7 @@ class AcceptedMethods:
     def __init__(self, spec: Callable[[], Endpoint]) -> None:
         self._spec = spec
         self._named: set[str] = set()
+        self._unread: set[str] = set()
 
     def asks(self, method: str, hello: Hello | None) -> bool:
         """Whether it may send this with an id."""
@@ -57,5 +58,18 @@ class AcceptedMethods:
             "server %s sent %.100a, which its revision of MCP does not have and `methods` in its table does not declare; "
             "it is not passed on",
             self._spec().id,
+            method,
+        )
+
+    def unread(self, method: str, what: str) -> None:
+        """Say in the log that a notification was not read, and why; once for each method."""
+        if method in self._unread or len(self._unread) >= NAMED_MOST:
+            log.debug("server %s: %s", self._spec().id, what)
+            return
+        self._unread.add(method)
+        log.warning(
+            "server %s sent %s (%.100a); it is not passed on, nor is any other like it",
+            self._spec().id,
+            what,
             method,
         )

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.mcp.client import failures
 from gatewright.mcp.client.accepted_methods import AcceptedMethods
 from gatewright.mcp.client.answers import is_large, read_large, read_reply
 from gatewright.mcp.client.endpoint import Endpoint
@@ -27,7 +28,7 @@ from gatewright.mcp.client.related_tasks import Book, task_asked
 from gatewright.mcp.client.server_requests import Outside, ServerRequests
 from gatewright.mcp.client.stream_cancels import StreamCancels
 from gatewright.mcp.protocol.input_required import TooMuchAsked, read_interim, retry_params
-from gatewright.mcp.protocol.mcp_client import Hello, code_of
+from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 
@@ -35,30 +36,19 @@ __all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "ServerFailed", "ServerRe
 
 log = logging.getLogger("gatewright.mcp.client")
 
+LinkClosed = failures.LinkClosed
+ServerFailed = failures.ServerFailed
+ServerRefused = failures.ServerRefused
+
 FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
+_UNREAD = Failure("upstream_error", "the server's answer is too long to be read")
 _OURS = frozenset(("_meta", "_mgp", "trace_id"))
 _ADAPTED = _OURS | {"inputResponses"}
 """Members of params that have something in them for the server to see otherwise; most calls have none of them."""
 _numbers = itertools.count(1)
-
-
-class ServerFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
-    """What the gateway itself asked for did not come. The text says why."""
-
-
-class ServerRefused(ServerFailed):
-    """The server said no to it, with this `error`, whose `code` counts however long it is."""
-
-    def __init__(self, what: str, error: bytes) -> None:
-        super().__init__(what + error[:500].decode(errors="replace"))
-        self.code = code_of(error)
-
-
-class LinkClosed(ServerFailed):
-    """The connection ended before or while it was made."""
 
 
 class Sink(Protocol):
@@ -229,18 +219,20 @@ class Link(abc.ABC):
         self._questions.related.book = book
 
     async def fetch(
-        self, method: str, params: dict[str, Any], timeout_s: float, whose: str = ""
-    ) -> bytes:
+        self, method: str, params: dict[str, Any], timeout_s: float, whose: str = "", *, most: int = 0
+    ) -> bytes:  # fmt: skip
         """Ask for something on the gateway's own behalf, or for a party that has no call here: what the server says or asks for
-        the sake of that is nobody else's. Raises `ServerFailed`."""
+        the sake of that is nobody else's. Raises `ServerFailed`; `AnswerTooLong` for one of more than `most` bytes, if that is given."""
         # The number that `_once` takes: nothing is awaited between here and there.
         ident, deadline = self._next, self._loop.time() + timeout_s
         if whose:
             self.serves(whose)
             self._questions.stays(ident, whose)
-        outcome = await self._once(method, params, None, None, deadline)
+        outcome = await self._once(method, params, None, None, deadline, short=most > 0)
         if whose and not (isinstance(outcome, Failure) and outcome.reason == EXPIRED.reason):
             self._questions.laid(ident)
+        if outcome is _UNREAD or (isinstance(outcome, Answer) and 0 < most < len(outcome.raw)):
+            raise failures.AnswerTooLong(f"{method}: the answer has more bytes than are read of it")
         if isinstance(outcome, Answer):
             return outcome.raw
         if isinstance(outcome, Failure) and outcome.error is not None:
@@ -288,8 +280,10 @@ class Link(abc.ABC):
         call: Call | None,
         back: Back | None,
         deadline: float,
+        *,
+        short: bool = False,
     ) -> Outcome:
-        """Put one request to the server, and wait for its answer."""
+        """Put one request to the server, and wait for its answer; `short`: a large one is not read."""
         pending = self._pending
         if len(pending) >= self.spec.in_flight:
             return Refusal(
@@ -300,6 +294,7 @@ class Link(abc.ABC):
         ident, clock = self._next, self._clock
         self._next = ident + 1
         exchange = PendingRequest(ident, call, back, clock, self._loop.create_future(), deadline)
+        exchange.short = short
         kind = "list" if call is None else call.kind
         # Most params are sent as they are: nothing in them differs between caller and server (decision 0036).
         plain = kind != "method" and not self._outgoing.always and _ADAPTED.isdisjoint(params)
@@ -326,6 +321,8 @@ class Link(abc.ABC):
             return exchange.expired(self.spec.id, method)
         self._ended_by_answer(exchange)
         if is_large(reply):
+            if exchange.short:
+                return _UNREAD
             return await read_large(reply, kind, self.modern, self.mgp)
         return read_reply(reply, kind, self.modern, self.mgp)
 
@@ -379,12 +376,12 @@ class Link(abc.ABC):
 
     def _notified(self, note: jsonrpc.Notification, stream: PendingRequest | None = None) -> None:
         """Take a notification; `stream` is the exchange on whose own stream it came, if any."""
-        params = params_of(note)
-        if isinstance(params, str):
-            self._drop(params)
-        elif not self._sendable.tells(note.method, self._hello):
+        if not self._sendable.tells(note.method, self._hello):
             self.dropped += 1
             self._sendable.warn(note.method)
+        elif isinstance(params := params_of(note), str):
+            self.dropped += 1
+            self._sendable.unread(note.method, params)
         else:
             self._notes.take(note.method, params, stream)
 

@@ -11,6 +11,7 @@ from gatewright.call import Event
 from gatewright.chunk_way import NOWHERE, ChunkWay, chunk_way
 from gatewright.mcp.client.callbacks import Callbacks
 from gatewright.mcp.client.endpoint import Endpoint
+from gatewright.mcp.client.glimpse import glimpse
 from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.client.related_tasks import named, without
 from gatewright.mcp.client.server_requests import ServerRequests
@@ -229,10 +230,11 @@ class Notes:
         if exchange is not None:
             self._emit(exchange, method, params)
             return
-        spec = self._link.spec
-        logging.getLogger(f"gatewright.server.{spec.id}").info(
-            "%s: %.500r", params.get("level", method), params.get("data", params)
-        )
+        log = logging.getLogger(f"gatewright.server.{self._link.spec.id}")
+        if log.isEnabledFor(logging.INFO):
+            level = params.get("level", method)
+            said = level[:100] if isinstance(level, str) else glimpse(level, 100)
+            log.info("%s: %s", said, glimpse(params.get("data", params)))
 
     def _unsolicited(self, method: str, params: dict[str, Any]) -> None:
         meta = params.get("_meta")

@@ -45,6 +45,8 @@ class PendingRequest(msgspec.Struct, eq=False):
     """The task that it asks about, as the server calls it; empty where it asks about none."""
     read: bool = False
     """Whether its answer was looked at for a task that it makes or ends."""
+    short: bool = False
+    """Whether its answer is to be short: a large one is not read."""
     heard: bool = False
     """Whether its caller has heard or was asked something of it: made once more, that would come twice."""
     sent_in: int = 0

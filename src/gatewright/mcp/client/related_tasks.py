@@ -15,6 +15,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import msgspec
+
 from gatewright.call import Call
 from gatewright.mcp.client.large_messages import exact_members
 from gatewright.mcp.client.pending_requests import PendingRequest
@@ -51,6 +53,8 @@ UNREAD_S = 5.0
 _MOST = 4096
 """So many requests that were given up are remembered with what they may yet make."""
 _RESULT = "tasks/result"
+_WORD_BYTES = 128
+"""Of a status or a code, as JSON, with every letter in an escape."""
 _DONE = "completed"
 _ENDED = frozenset({_DONE, "failed", "cancelled"})
 
@@ -260,6 +264,11 @@ def _key(task: str) -> str:
     return f"task {task}"
 
 
+def _word(text: bytes | msgspec.Raw) -> Any:
+    """A status or a code; nothing where it is longer than any. Raises `ValueError`."""
+    return jsonrpc.decode(text) if len(text) <= _WORD_BYTES else None
+
+
 def _is_end(status: Any) -> bool:
     return type(status) is str and status in _ENDED
 
@@ -269,7 +278,7 @@ def _gave_up(reply: Response) -> bool:
     if failed(reply) or len(reply.result) > DECODED_BYTES:
         return True
     try:
-        status = jsonrpc.decode(jsonrpc.decode_members(reply.result).get("status", b"null"))
+        status = _word(jsonrpc.decode_members(reply.result).get("status", b"null"))
     except ValueError:
         return True
     return _is_end(status) and status != _DONE
@@ -294,7 +303,9 @@ def _has_ended(method: str, reply: Response) -> bool:
     """Whether the answer to a call about a task says that it does not run any more."""
     try:
         if not reply.result:
-            code = jsonrpc.decode(jsonrpc.decode_members(reply.error)["code"])
+            if len(reply.error) > DECODED_BYTES:  # which is not passed on
+                return method == _RESULT
+            code = _word(jsonrpc.decode_members(reply.error)["code"])
             if method == _RESULT:  # it is the call's own error, unless there is no such method
                 return bool(code != jsonrpc.METHOD_NOT_FOUND)
             # To an update it may be that an answer is wrong.
@@ -303,6 +314,6 @@ def _has_ended(method: str, reply: Response) -> bool:
             return True
         if len(reply.result) > DECODED_BYTES:  # more than a status: what its call came to
             return True
-        return _is_end(jsonrpc.decode(exact_members(reply)["status"]))
+        return _is_end(_word(exact_members(reply)["status"]))
     except (ValueError, KeyError):
         return False

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from gatewright.mcp.client.outgoing import Outgoing
 from gatewright.mcp.client.pending_requests import PendingRequest
-from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.client.short_answers import fetch_short
 
 __all__ = ["CANCEL_S", "StreamCancels"]
 
@@ -21,9 +21,9 @@ class _Asked(Protocol):
     """The connection (`mcp.client.link`)."""
 
     def fetch(
-        self, method: str, params: dict[str, Any], timeout_s: float, whose: str = ""
+        self, method: str, params: dict[str, Any], timeout_s: float, whose: str = "", *, most: int
     ) -> Coroutine[Any, Any, bytes]:
-        """Ask for something on the gateway's own behalf. Raises an exception where no result comes."""
+        """Ask for something on the gateway's own behalf. Raises an exception where no result comes that has at most so many bytes."""
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Tell the server something."""
@@ -48,8 +48,9 @@ class StreamCancels:
 
     async def _stop(self, ident: int, reason: str) -> None:
         try:
-            raw = await self._link.fetch(_CANCEL, {"request_id": ident, "reason": reason}, CANCEL_S)
-            if bytes(jsonrpc.decode_members(raw).get("cancelled", b"")) == b"true":
+            params = {"request_id": ident, "reason": reason}
+            found = await fetch_short(self._link, _CANCEL, params, CANCEL_S)
+            if found.get("cancelled") is True:
                 return
         except Exception:  # noqa: BLE001, S110 - a server that does not say so is told once more
             pass
