@@ -19,7 +19,7 @@ async def test_the_registry_of_tools_is_replaceable() -> None:
     async with Rig() as rig:
         rig.house.script.does("other", OK)
 
-        async def other(*_: object) -> str:
+        async def other(*_: Any, **__: Any) -> str:
             return "other"
 
         rig.parts.names = other
