@@ -53,6 +53,8 @@ async def test_a_configured_gateway_has_rooms_keys_operators_and_a_record_withou
         )
         assert changed["newCapabilities"][-1] == "chat"
         assert (await robot.next("system/welcome"))["payload"]["you"]["id"] == "robot"
+        told = (await ana.next("system/presence"))["payload"]
+        assert (told["event"], told["participant"]["id"]) == ("join", "robot")
         gateway.cli("key", "revoke", key["id"], *operator)
         assert (await robot.over())[0] == 1008
         assert (await ana.next("system/presence"))["payload"]["event"] == "leave"

@@ -244,3 +244,11 @@ def test_what_the_gateway_defines_itself_keeps_its_words() -> None:
     shelf = build_listing(spec, listing(tools=[{**tool("t"), "_meta": SAID}]))
     own = whole(view_of(Profile(), {"a": spec}, {"a": shelf}))
     assert listed(own, "tools/list")[0]["_meta"] == SAID
+
+
+def test_an_entry_reads_otherwise_only_to_who_sees_one_of_those_because_of_whom_it_does() -> None:
+    entry = Item("one", {"uri": "x:1"}, {})
+    assert entry.stands(lambda _: False)
+    entry.apart(frozenset({"two", "three"}), Item("one", {"uri": "x:1"}, {}))
+    assert entry.stands(lambda server: server == "two")
+    assert not entry.stands(lambda server: server == "one")

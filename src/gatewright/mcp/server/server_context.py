@@ -1,7 +1,4 @@
-"""`ServerContext`, shared by all endpoints: authenticates callers, builds calls, holds sessions; interfaces `Reply`, `Handler`, `Upstream`.
-
-Endpoints differ in how they read a message and in how they spell an outcome. Everything between is here.
-"""
+"""`ServerContext`, shared by all endpoints: authenticates callers, builds calls, holds sessions; interfaces `Reply`, `Handler`, `Upstream`."""
 
 from __future__ import annotations
 
