@@ -14,7 +14,7 @@ from gatewright.mcp.protocol.negotiate import SECURITY_META
 from gatewright.servers.names import wrap_uri
 from gatewright.servers.server_catalogue import ServerCatalogue, build_listing
 from gatewright.servers.spec import ServerSpec
-from gatewright.servers.view import LISTS, Profile, View, view_of
+from gatewright.servers.view import LISTS, Item, Profile, View, view_of
 from gatewright.transport.slices import whole
 from tests.servers.test_server_catalogue import listing, tool
 
