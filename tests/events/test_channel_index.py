@@ -26,7 +26,7 @@ def test_those_are_found_whose_patterns_match(put: list[list[str]], channel: str
     found = index.about(channel)
     assert (set(found), len(found)) == (expected, len(expected))
     assert index.any(channel) == bool(expected)
-    assert index.among(channel, range(3)) == sorted(expected & {0, 1, 2})
+    assert sorted(index.among(channel, range(3))) == sorted(expected & {0, 1, 2})
     assert len(index) == sum(bool(names) for names in put)
 
 
@@ -50,4 +50,19 @@ def test_a_change_of_one_costs_the_same_however_many_there_are() -> None:
             index.among("tool.completed", (5,))
 
         counts.append(lines_run(channel_index, change))
+    assert counts[0] == counts[1]
+
+
+def test_those_of_many_that_are_about_something_rare_are_found_without_a_look_at_the_others() -> (
+    None
+):
+    counts = []
+    for many in (100, 1000):
+        index: ChannelIndex[int] = ChannelIndex()
+        for at in range(many):
+            index.put(at, ("x.*",))
+        index.put(many, tuple(f"a.{'a.' * at}*" for at in range(20)))
+        some = dict.fromkeys(range(many + 1))
+        assert index.among(f"a.{'a.' * 20}b", some) == [many]
+        counts.append(lines_run(channel_index, lambda: index.among(f"a.{'a.' * 20}b", some)))  # noqa: B023
     assert counts[0] == counts[1]

@@ -125,6 +125,22 @@ async def test_a_server_that_gives_one_id_to_all_is_heard_on_the_first_alone(
     await wanting.events.close()
 
 
+async def test_without_a_session_an_id_that_comes_again_is_of_the_newer_subscription() -> None:
+    """Such a server may have begun to count anew at any time."""
+    wanting = _Wanting("model.x", "model.y")
+    wanting.link.told_on, wanting.link.ident = 0, "u0"
+    first, second = await wanting.want("model.x"), await wanting.want("model.y")
+    assert second.channels == ("model.y",)
+    wanting.say(subscription_id="u0", channel="model.y")
+    assert len(wanting.heard) == 1
+    wanting.house.all.end(first)
+    await _turns()
+    assert [method for method, _ in wanting.link.asked] == ["mgp/events/subscribe"] * 2
+    wanting.say(subscription_id="u0", channel="model.y")
+    assert len(wanting.heard) == 2
+    await wanting.events.close()
+
+
 async def test_an_id_of_the_last_connection_is_anybodys_on_the_next() -> None:
     """A program that is started anew counts from one again."""
     wanting = _Wanting("model.x", "model.y")

@@ -178,7 +178,11 @@ class ServerEvents:
             other = there.get(ident)
             if other is not None and other.stands:
                 self._warn(held.key.server, _SAME_ID)
-                raise ValueError("the id is that of another subscription")
+                if held.link.told_on:
+                    raise ValueError("the id is that of another subscription")
+                # Without a session it may have begun to count anew: what it says under the id is of the newer one, and the other one has ended.
+                other.ident = None
+                self._give_up(other)
             there[ident] = held
         held.ident = ident
 

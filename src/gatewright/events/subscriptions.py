@@ -236,7 +236,7 @@ class Subscriptions:
         """Those that are about a channel."""
         return self._index.about(channel)
 
-    def among(self, channel: str, some: Iterable[Subscription]) -> list[Subscription]:
+    def among(self, channel: str, some: Collection[Subscription]) -> list[Subscription]:
         """The same of some of them: takes time in proportion to these."""
         return self._index.among(channel, some)
 

@@ -59,3 +59,15 @@ def test_an_event_of_rows_as_long_as_may_be_is_read() -> None:
 def test_what_is_no_event_may_be_as_long_as_a_notification() -> None:
     note = Notification("notifications/message", b'{"data":"%b"}' % (b"x" * 2 * EVENT_BYTES))
     assert isinstance(params_of(note), dict)
+
+
+def test_an_acknowledgement_repeats_as_many_resources_as_callers_listen_for() -> None:
+    uris = b",".join(b'"file:///srv/%060d"' % number for number in range(4000))
+    note = Notification(
+        "notifications/subscriptions/acknowledged",
+        b'{"notifications":{"resourceSubscriptions":[%b]}}' % uris,
+    )
+    assert len(note.params) > 2 * EVENT_BYTES
+    found = params_of(note)
+    assert isinstance(found, dict)
+    assert len(found["notifications"]["resourceSubscriptions"]) == 4000

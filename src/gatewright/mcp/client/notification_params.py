@@ -17,7 +17,9 @@ EVENT_BYTES = 64 * 1024
 that a list has changed."""
 _EVENT_NS = 3_000_000
 """What it may take to decode one: a server sends as many as it likes, and what is passed on is written again."""
-_SHORT = (OF_THE_SERVER - TASK_STATUS) | {"notifications/cancelled"}
+_ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+"""It repeats every resource that callers listen for, which may be thousands."""
+_SHORT = (OF_THE_SERVER - TASK_STATUS - {_ACKNOWLEDGED}) | {"notifications/cancelled"}
 """These name things. What else comes may have texts, results or rows in it."""
 
 
