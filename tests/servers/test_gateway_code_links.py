@@ -58,3 +58,31 @@ def test_a_link_where_packages_are_installed_leads_to_code_whatever_its_name(
     monkeypatch.setattr(gateway_code, "_PATH", (*gateway_code._PATH, str(packages)))
     [one] = shadowing([kept_at(packages)], [str(mine.parent)])
     assert one == Kept(str(packages / "mine"), f"where the gateway would find its module mine, by {packages}", whole=True)  # fmt: skip
+
+
+def test_every_link_on_the_way_to_a_module_is_out_of_a_server_s_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tomli` leads to a link in a place to write to, which leads out of it: who changes that link says what is imported."""
+    project, written, code = tmp_path / "proj", tmp_path / "w", tmp_path / "opt" / "v1"
+    for folder in (project, written / "inner", code):
+        folder.mkdir(parents=True)
+    (written / "current").symlink_to(code)
+    (written / "round").symlink_to("round")
+    monkeypatch.setattr(gateway_code, "_PATH", (str(project), *gateway_code._PATH))
+    kept, link = kept_at(project), project / "tomli"
+    for target in (written / "current", written / "inner" / ".." / ".." / "opt" / "v1"):
+        link.symlink_to(target)
+        [one] = shadowing([kept], [str(written)])
+        assert one.path == str(link)
+        assert [*shadowing([kept], [str(tmp_path / "data")])] == []
+        link.unlink()
+    link.symlink_to(written / "current")
+    found = covered(written)
+    found.keep(one)
+    options = [*found.options()]
+    assert options[options.index(str(written)) - 1] == "--tmpfs"
+    # One that leads in a circle elsewhere is nobody's module.
+    link.unlink()
+    link.symlink_to(written / "round")
+    assert [*shadowing([kept], [str(tmp_path / "data")])] == []

@@ -12,15 +12,17 @@ import site
 import ssl
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import dropwhile, islice
 from pathlib import Path
 
 import msgspec
 
 from gatewright.servers.module_names import is_sought, listed, module_name, offered
-from gatewright.transport.isolation.rules import Kept, real_path
+from gatewright.transport.isolation.lookups import steps
+from gatewright.transport.isolation.rules import CannotIsolate, Kept, real_path
 from gatewright.validators.registry import plugged
 
 __all__ = ["LAST", "own_code", "own_secrets", "shadowing"]
@@ -95,7 +97,7 @@ def shadowing(
                 yield Kept(str(real_path(one.path) / entry), why, whole=True)
 
 
-def _entries(one: Kept, changed: Collection[Path]) -> Iterator[str]:
+def _entries(one: Kept, changed: Set[Path]) -> Iterator[str]:
     """What is in a folder of modules and may become others' words. What is whole needs no place in it looked at, but links lead out of it."""
     if one.modules is None:
         return
@@ -103,14 +105,31 @@ def _entries(one: Kept, changed: Collection[Path]) -> Iterator[str]:
     for place in changed if not one.whole else ():
         if folder in place.parents:
             yield place.relative_to(folder).parts[0]
-    for entry in listed(str(folder)):
-        if os.path.islink(folder / entry) and _is_changed(real_path(folder / entry), changed):  # noqa: PTH114 - that of Path raises where this user may not look
+    for entry in _links(folder):
+        if _is_changed(folder / entry, changed):
             yield entry
 
 
-def _is_changed(target: Path, changed: Collection[Path]) -> bool:
-    """It is a place to write to, is in one, or holds one."""
-    return any(one == target or one in target.parents or target in one.parents for one in changed)
+def _links(folder: Path) -> list[str]:
+    """Those in a folder; none where this user may not look. What an entry is, the listing itself says of most."""
+    try:
+        with os.scandir(folder) as found:
+            return [one.name for one in found if one.is_symlink()]
+    except OSError:
+        return []
+
+
+def _is_changed(link: Path, changed: Set[Path]) -> bool:
+    """It leads to a place to write to, into one or around one, or by way of one: who changes what is there decides where it leads."""
+    target = real_path(link)
+    if any(one == target or target in one.parents for one in changed):
+        return True
+    with contextlib.suppress(CannotIsolate):  # in a circle, or it is being replaced
+        on_the_way = dropwhile(lambda one: one.path != link, steps(link))
+        return any(
+            not changed.isdisjoint(step.path.parents) for step in islice(on_the_way, 1, None)
+        )
+    return False
 
 
 def _validators() -> Iterator[str]:
