@@ -8,9 +8,9 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.machinery import ModuleSpec
-from importlib.metadata import distribution, metadata, packages_distributions
+from importlib.metadata import distribution, distributions, metadata, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -146,8 +146,9 @@ def test_a_folder_that_says_what_is_installed_is_looked_for_in_every_folder_of_m
     tmp_path: Path,
 ) -> None:
     """Its entry points name validators."""
-    names = ("new-1.dist-info", "new.egg-info", "new.info")
-    assert sought(names, [*sys.path, tmp_path], len(sys.path)) == {*names[:2]}
+    # Where a file system has one name for both, capitals are no other name.
+    names = ("new-1.dist-info", "new.egg-info", "new-2.DIST-INFO", "new.Egg-Info", "new.info")
+    assert sought(names, [*sys.path, tmp_path], len(sys.path)) == {*names[:4]}
 
 
 def test_what_comes_before_all_that_is_found_on_the_path_is_never_taken() -> None:
@@ -190,6 +191,24 @@ def test_a_namespace_is_told_from_a_stray_folder_by_what_was_installed(
     (installed / "one-1.dist-info" / "RECORD").write_text(record)
     names = {*files.values()}
     assert sought([*names, "stray"], [tmp_path, installed], 0) == names - {"docs", "text"}
+
+
+def test_a_distribution_whose_files_cannot_be_read_hides_nothing_of_the_others(
+    tmp_path: Path, installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of which one record is no UTF-8, and whose entry points are no pairs."""
+    for name, record in (("bad", b"\xff/one.py,,\n"), ("good", b"cloud/deep/er/__init__.py,,\n")):
+        folder = installed / f"{name}-1.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
+        (folder / "RECORD").write_bytes(record)
+        points = "no pair" if name == "bad" else "one = late_module.deep:prepare"
+        (folder / "entry_points.txt").write_text(f"[group]\n{points}\n")
+    (installed / "cloud").mkdir()
+    assert sought(("cloud", "stray"), [tmp_path, installed], 0) == {"cloud"}
+    found = partial(distributions, path=[str(installed)])
+    monkeypatch.setattr(module_names, "distributions", found)
+    assert offered.__wrapped__() == {"late_module"}
 
 
 def test_a_folder_that_nobody_may_look_into_has_nothing(

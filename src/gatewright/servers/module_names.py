@@ -17,7 +17,7 @@ from importlib.machinery import (
     PathFinder,
     all_suffixes,
 )
-from importlib.metadata import distributions
+from importlib.metadata import Distribution, EntryPoint, distributions
 from itertools import dropwhile
 
 from gatewright.transport.isolation.rules import real_path
@@ -70,7 +70,7 @@ def is_sought(
     """`entry` is in `folder`, before which so many entries of `path`, the gateway's path of modules, come, whether it is one of them or
     not yet; `more` are modules that the gateway imports on the word of its configuration."""
     name = module_name(entry)
-    if name == _COMPILED or entry.endswith(_METADATA):  # of the modules beside it
+    if name == _COMPILED or entry.lower().endswith(_METADATA):  # of the modules beside it
         return True
     # No identifier has to be one: Python's own `_sysconfigdata_…` has a dash.
     if "." in name or _is_earlier(name, _without(folder, path[:position])):
@@ -93,12 +93,20 @@ def _without(folder: str, path: Sequence[str]) -> list[str]:
 @lru_cache(maxsize=1)
 def offered() -> frozenset[str]:
     """Modules that installed distributions offer as plug-ins, to the gateway (validators) or to its libraries, which load them late."""
-    points = (point for one in distributions() for point in one.entry_points)
     return frozenset(
         one.value.partition(":")[0].partition(".")[0].strip()
-        for one in points
+        for distribution in distributions()
+        for one in _points(distribution)
         if one.group not in _SCRIPTS
     )
+
+
+def _points(distribution: Distribution) -> list[EntryPoint]:
+    with contextlib.suppress(
+        Exception
+    ):  # whatever ails its file, the others' are read all the same
+        return [*distribution.entry_points]
+    return []
 
 
 def module_name(entry: str) -> str:
@@ -133,7 +141,9 @@ def _is_hooked(name: str) -> bool:
 
 def _is_installed(name: str, path: Sequence[str]) -> bool:
     """Whether packages are installed where it is found; a namespace is one of packages there, and no stray folder."""
-    homes = tuple(one for one in path if any(entry.endswith(_METADATA[0]) for entry in listed(one)))
+    homes = tuple(
+        one for one in path if any(entry.lower().endswith(_METADATA[0]) for entry in listed(one))
+    )
     spec = _found(name, homes)
     if spec is None or spec.origin is not None:
         return spec is not None
@@ -145,8 +155,14 @@ def _is_installed(name: str, path: Sequence[str]) -> bool:
 @lru_cache(maxsize=4)
 def _recorded(homes: tuple[str, ...]) -> frozenset[str]:
     """The folders that distributions say they have modules in, at whatever depth."""
-    records = (one.read_text("RECORD") or "" for one in distributions(path=[*homes]))
+    records = map(_record, distributions(path=[*homes]))
     return frozenset(name for record in records for name in _folders_in(record))
+
+
+def _record(distribution: Distribution) -> str:
+    with contextlib.suppress(OSError, ValueError):  # no UTF-8
+        return distribution.read_text("RECORD") or ""
+    return ""
 
 
 def _folders_in(record: str) -> Iterator[str]:
