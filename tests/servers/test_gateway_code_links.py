@@ -86,3 +86,34 @@ def test_every_link_on_the_way_to_a_module_is_out_of_a_server_s_reach(
     link.unlink()
     link.symlink_to(written / "round")
     assert [*shadowing([kept], [str(tmp_path / "data")])] == []
+
+
+def test_a_package_that_lies_among_modules_is_no_place_to_write_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`helper` is found nowhere else, so no name tells that somebody imports it late; what it is does. Data in one stays data."""
+    project, served = tmp_path / "proj", tmp_path / "srv"
+    for folder in ("helper/data", "beside", "plain", "json", "data"):
+        (project / folder).mkdir(parents=True)
+    (served / "linked" / "data").mkdir(parents=True)
+    (project / "linked").symlink_to(served / "linked")
+    for file in ("helper/__init__.py", "beside.py", "json/__init__.py", "linked/__init__.py"):
+        (project / file).touch()
+    own = gateway_code._PATH
+    monkeypatch.setattr(gateway_code, "_PATH", (*own, str(project)))
+    kept = kept_at(project)
+    for place in ("helper", "beside", "beside.py", "linked"):
+        [one] = shadowing([kept], [str(project / place)])
+        assert (one.path, one.why) == (
+            str(project / place),
+            f"where the gateway would find its module {place.removesuffix('.py')}, by {project}",
+        )
+    for target in (served / "linked", served):
+        [one] = shadowing([kept], [str(target)])
+        assert one.path == str(project / "linked")
+    # Python's own `json` comes before that of the folder.
+    free = ("helper/data", "plain", "json", "data", "linked/data", "new.py")
+    assert [*shadowing([kept], [str(project / one) for one in free])] == []
+    [one] = shadowing([kept], [str(project / "helper")])
+    with pytest.raises(CannotIsolate, match="its module helper"):
+        covered(project / "helper").keep(one)

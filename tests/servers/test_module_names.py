@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 import gatewright
 from gatewright.servers import module_names
-from gatewright.servers.module_names import is_sought, listed, module_name, offered
+from gatewright.servers.module_names import is_sought, is_there, listed, module_name, offered
 from tests.servers.reached import required, sought_in_vain
 
 EXTRAS = ("embeddings", "keyring", "otel", "postgres")
@@ -165,6 +165,20 @@ def test_a_package_that_is_installed_editable_and_a_package_of_a_project(tmp_pat
     project, src = tmp_path / "project", tmp_path / "project" / "src"
     assert sought(("app", "inner", "src"), [project, src], 0) == {"inner"}
     assert sought(("app", "gatewright"), [project], 0) == {"gatewright"}
+
+
+def test_a_module_that_lies_in_a_folder_is_told_from_data_and_from_what_others_hide(
+    tmp_path: Path, installed: Path
+) -> None:
+    """A file or a folder of its name is one and the same for imports."""
+    for file in ("mine/__init__.py", "package/__init__.py", "single.py", "data/x.txt"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    names = ("mine", "mine.py", "package", "single", "single.py", "data", "x.txt", "sys")
+    path = [str(installed), str(tmp_path)]
+    found = {one for one in names if is_there(one, path[1], path, 1)}
+    assert found == {"mine", "mine.py", "single", "single.py"}
+    assert is_there("package", path[1], path, 0)
 
 
 def test_a_vendored_package_is_one_of_the_gateway(installed: Path) -> None:

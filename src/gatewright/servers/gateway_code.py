@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from gatewright.servers.module_names import is_sought, listed, module_name, offered
+from gatewright.servers.module_names import is_sought, is_there, listed, module_name, offered
 from gatewright.transport.isolation.lookups import steps
 from gatewright.transport.isolation.rules import CannotIsolate, Kept, real_path
 from gatewright.validators.registry import plugged
@@ -91,23 +91,32 @@ def shadowing(
         return
     sought = {*more, *offered(), *_validators(), *_backend()}
     for one in kept:
-        for entry in sorted({*_entries(one, changed)}):
-            if one.whole or is_sought(entry, one.path, _PATH, one.modules or 0, sought):
+        # An entry that is a place itself comes last, and counts as that.
+        for entry, is_place in dict(sorted(_entries(one, changed))).items():
+            if (
+                one.whole
+                or is_sought(entry, one.path, _PATH, one.modules or 0, sought)
+                or (is_place and is_there(entry, one.path, _PATH, one.modules or 0))
+            ):
                 why = f"where the gateway would find its module {module_name(entry)}, by {one.path}"
                 yield Kept(str(real_path(one.path) / entry), why, whole=True)
 
 
-def _entries(one: Kept, changed: Set[Path]) -> Iterator[str]:
-    """What is in a folder of modules and may become others' words. What is whole needs no place in it looked at, but links lead out of it."""
+def _entries(one: Kept, changed: Set[Path]) -> Iterator[tuple[str, bool]]:
+    """What is in a folder of modules and may become others' words, and whether all of it may, or only what is in it. What is whole needs no
+    place in it looked at, but links lead out of it."""
     if one.modules is None:
         return
     folder = real_path(one.path)
     for place in changed if not one.whole else ():
         if folder in place.parents:
-            yield place.relative_to(folder).parts[0]
+            name = place.relative_to(folder).parts[0]
+            yield name, place == folder / name
     for entry in _links(folder):
         if _is_changed(folder / entry, changed):
-            yield entry
+            yield entry, True
+        elif any(real_path(folder / entry) in place.parents for place in changed):
+            yield entry, False
 
 
 def _links(folder: Path) -> list[str]:
@@ -120,9 +129,8 @@ def _links(folder: Path) -> list[str]:
 
 
 def _is_changed(link: Path, changed: Set[Path]) -> bool:
-    """It leads to a place to write to, into one or around one, or by way of one: who changes what is there decides where it leads."""
-    target = real_path(link)
-    if any(one == target or target in one.parents for one in changed):
+    """It leads to a place to write to, into one, or by way of one: who changes what is there decides where it leads."""
+    if real_path(link) in changed:
         return True
     with contextlib.suppress(CannotIsolate):  # in a circle, or it is being replaced
         on_the_way = dropwhile(lambda one: one.path != link, steps(link))

@@ -1,4 +1,4 @@
-"""`is_sought`: whether a name in a folder of `sys.path` is a module that the gateway imports and finds in no earlier folder (shadowing).
+"""`is_sought`, `is_there`: whether a name in a folder of `sys.path` is a module that the gateway finds there first (shadowing).
 
 Asked of the import system, which runs no code of a module at the top to find it. A folder without `__init__` hides no module that comes later.
 """
@@ -22,7 +22,7 @@ from itertools import dropwhile
 
 from gatewright.transport.isolation.rules import real_path
 
-__all__ = ["is_sought", "listed", "module_name", "offered"]
+__all__ = ["is_sought", "is_there", "listed", "module_name", "offered"]
 
 _COMPILED = "__pycache__"
 _AT_START = ("sitecustomize", "usercustomize")
@@ -82,6 +82,15 @@ def is_sought(
         or _is_hooked(name)
         or _is_installed(name, path)
     )
+
+
+def is_there(entry: str, folder: str, path: Sequence[str], position: int) -> bool:
+    """Whether the name has a module or a package in that folder already, which no earlier one has: whoever imports it late finds it there.
+    Else as in `is_sought`."""
+    name = module_name(entry)
+    if "." in name or not _is_module(_found(name, [folder])):
+        return False
+    return not _is_earlier(name, _without(folder, path[:position]))
 
 
 def _without(folder: str, path: Sequence[str]) -> list[str]:
