@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from importlib.machinery import ModuleSpec
 from importlib.metadata import distribution, distributions, metadata, packages_distributions
+from importlib.util import spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,29 @@ def test_what_only_a_hook_of_an_editable_installation_finds_is_looked_for(
 
     monkeypatch.setattr(module_names, "_HOOKS", [Hook(), Hook("edited")])
     assert sought(("edited", "data"), [tmp_path], 0) == {"edited"}
+
+
+def test_what_a_hook_finds_in_the_very_entry_is_nothing_else_to_stand_in_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project without `src` that is installed editable has data in its packages; a namespace may be taken in whatever folder of it."""
+    file = tmp_path / "flat" / "__init__.py"
+    file.parent.mkdir()
+    file.touch()
+
+    class Hook:
+        def find_spec(self, name: str, path: object) -> ModuleSpec | None:
+            if name in {"flat", "beside"}:
+                place = file if name == "flat" else tmp_path / "beside.py"
+                return spec_from_file_location(name, place)
+            return ModuleSpec(name, None, is_package=True) if name == "space" else None
+
+    monkeypatch.setattr(module_names, "_HOOKS", [Hook()])
+    names = ("flat", "beside", "space", "data")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for folder in (tmp_path, tmp_path / "link"):
+        assert sought(names, [folder], 0) == {"beside", "space"}
+    assert sought(names, [tmp_path / "other"], 0) == {"flat", "beside", "space"}
 
 
 def test_what_distributions_offer_as_plug_ins_is_known_by_its_module() -> None:

@@ -19,6 +19,7 @@ from importlib.machinery import (
 )
 from importlib.metadata import Distribution, EntryPoint, distributions
 from itertools import dropwhile
+from pathlib import Path
 
 from gatewright.transport.isolation.rules import real_path
 
@@ -79,7 +80,7 @@ def is_sought(
         name in _NAMES
         or name in more
         or _is_module(_found(name, _without(folder, path)))
-        or _is_hooked(name)
+        or _is_hooked(name, real_path(folder) / entry)
         or _is_installed(name, path)
     )
 
@@ -138,14 +139,24 @@ def _is_module(spec: ModuleSpec | None) -> bool:
     return spec is not None and spec.origin is not None
 
 
-def _is_hooked(name: str) -> bool:
+def _is_hooked(name: str, own: Path) -> bool:
+    """Whether a hook finds it elsewhere than in that very entry."""
     for hook in _HOOKS:
         with contextlib.suppress(
             Exception
         ):  # whatever ails it, it then finds nothing for the gateway either
-            if hook.find_spec(name, None) is not None:
+            spec = hook.find_spec(name, None)
+            if spec is not None and not _is_at(spec, own):
                 return True
     return False
+
+
+def _is_at(spec: ModuleSpec, own: Path) -> bool:
+    """It is that file, or a package whose `__init__` is in that folder: `is_there` sees it. A namespace is in several."""
+    if spec.origin is None:
+        return False
+    origin = real_path(spec.origin)
+    return own == origin or (own == origin.parent and module_name(origin.name) == "__init__")
 
 
 def _is_installed(name: str, path: Sequence[str]) -> bool:
