@@ -57,7 +57,7 @@ def test_a_link_where_packages_are_installed_leads_to_code_whatever_its_name(
     monkeypatch.setattr(site, "getsitepackages", lambda: [str(packages)])
     monkeypatch.setattr(gateway_code, "_PATH", (*gateway_code._PATH, str(packages)))
     [one] = shadowing([kept_at(packages)], [str(mine.parent)])
-    assert one == Kept(str(packages / "mine"), f"where the gateway would find its module mine, by {packages}", whole=True)  # fmt: skip
+    assert one == Kept(str(packages / "mine"), f"where the gateway would find its module mine, by {packages} (where {packages}/mine leads to {mine})", whole=True)  # fmt: skip
 
 
 def test_every_link_on_the_way_to_a_module_is_out_of_a_server_s_reach(
@@ -104,10 +104,9 @@ def test_a_package_that_lies_among_modules_is_no_place_to_write_to_itself(
     kept = kept_at(project)
     for place in ("helper", "beside", "beside.py", "linked"):
         [one] = shadowing([kept], [str(project / place)])
-        assert (one.path, one.why) == (
-            str(project / place),
-            f"where the gateway would find its module {place.removesuffix('.py')}, by {project}",
-        )
+        assert one.path == str(project / place)
+        said = f"where the gateway would find its module {place.removesuffix('.py')}, by {project}"
+        assert one.why.startswith(said)
     for target in (served / "linked", served):
         [one] = shadowing([kept], [str(target)])
         assert one.path == str(project / "linked")
@@ -117,3 +116,20 @@ def test_a_package_that_lies_among_modules_is_no_place_to_write_to_itself(
     [one] = shadowing([kept], [str(project / "helper")])
     with pytest.raises(CannotIsolate, match="its module helper"):
         covered(project / "helper").keep(one)
+
+
+def test_who_is_refused_because_of_a_link_is_told_which_it_is_and_where_it_leads(
+    tmp_path: Path,
+) -> None:
+    """`tools/root` leads around all of the project, so the folder to write to and the link are far from each other."""
+    tools, data = tmp_path / "proj" / "tools", tmp_path / "proj" / "data"
+    for folder in (tools, data):
+        folder.mkdir(parents=True)
+    (tools / "root").symlink_to("..")
+    [one] = shadowing([Kept(str(tools), whole=True, modules=3)], [str(data)])
+    with pytest.raises(CannotIsolate) as refused:
+        covered(data).keep(one)
+    assert str(refused.value) == (
+        f"{data}, which `write` names, is in {tools}/root, where the gateway would find its module root, by {tools} "
+        f"(where {tools}/root leads to {tools.parent}); name another folder, or keep that elsewhere"
+    )

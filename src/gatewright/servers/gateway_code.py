@@ -98,8 +98,16 @@ def shadowing(
                 or is_sought(entry, one.path, _PATH, one.modules or 0, sought)
                 or (is_place and is_there(entry, one.path, _PATH, one.modules or 0))
             ):
-                why = f"where the gateway would find its module {module_name(entry)}, by {one.path}"
-                yield Kept(str(real_path(one.path) / entry), why, whole=True)
+                yield _shadow(real_path(one.path) / entry, one.path)
+
+
+def _shadow(path: Path, folder: str) -> Kept:
+    """With the link that leads there, which may be far from what it makes code."""
+    why = f"where the gateway would find its module {module_name(path.name)}, by {folder}"
+    target = real_path(path)
+    if target != path:
+        why += f" (where {path} leads to {target})"
+    return Kept(str(path), why, whole=True)
 
 
 def _entries(one: Kept, changed: Set[Path]) -> Iterator[tuple[str, bool]]:
