@@ -57,4 +57,79 @@ def test_a_link_where_packages_are_installed_leads_to_code_whatever_its_name(
     monkeypatch.setattr(site, "getsitepackages", lambda: [str(packages)])
     monkeypatch.setattr(gateway_code, "_PATH", (*gateway_code._PATH, str(packages)))
     [one] = shadowing([kept_at(packages)], [str(mine.parent)])
-    assert one == Kept(str(packages / "mine"), f"where the gateway would find its module mine, by {packages}", whole=True)  # fmt: skip
+    assert one == Kept(str(packages / "mine"), f"where the gateway would find its module mine, by {packages} (where {packages}/mine leads to {mine})", whole=True)  # fmt: skip
+
+
+def test_every_link_on_the_way_to_a_module_is_out_of_a_server_s_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tomli` leads to a link in a place to write to, which leads out of it: who changes that link says what is imported."""
+    project, written, code = tmp_path / "proj", tmp_path / "w", tmp_path / "opt" / "v1"
+    for folder in (project, written / "inner", code):
+        folder.mkdir(parents=True)
+    (written / "current").symlink_to(code)
+    (written / "round").symlink_to("round")
+    monkeypatch.setattr(gateway_code, "_PATH", (str(project), *gateway_code._PATH))
+    kept, link = kept_at(project), project / "tomli"
+    for target in (written / "current", written / "inner" / ".." / ".." / "opt" / "v1"):
+        link.symlink_to(target)
+        [one] = shadowing([kept], [str(written)])
+        assert one.path == str(link)
+        assert [*shadowing([kept], [str(tmp_path / "data")])] == []
+        link.unlink()
+    link.symlink_to(written / "current")
+    found = covered(written)
+    found.keep(one)
+    options = [*found.options()]
+    assert options[options.index(str(written)) - 1] == "--tmpfs"
+    # One that leads in a circle elsewhere is nobody's module.
+    link.unlink()
+    link.symlink_to(written / "round")
+    assert [*shadowing([kept], [str(tmp_path / "data")])] == []
+
+
+def test_a_package_that_lies_among_modules_is_no_place_to_write_to_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`helper` is found nowhere else, so no name tells that somebody imports it late; what it is does. Data in one stays data."""
+    project, served = tmp_path / "proj", tmp_path / "srv"
+    for folder in ("helper/data", "beside", "plain", "json", "data"):
+        (project / folder).mkdir(parents=True)
+    (served / "linked" / "data").mkdir(parents=True)
+    (project / "linked").symlink_to(served / "linked")
+    for file in ("helper/__init__.py", "beside.py", "json/__init__.py", "linked/__init__.py"):
+        (project / file).touch()
+    own = gateway_code._PATH
+    monkeypatch.setattr(gateway_code, "_PATH", (*own, str(project)))
+    kept = kept_at(project)
+    for place in ("helper", "beside", "beside.py", "linked"):
+        [one] = shadowing([kept], [str(project / place)])
+        assert one.path == str(project / place)
+        said = f"where the gateway would find its module {place.removesuffix('.py')}, by {project}"
+        assert one.why.startswith(said)
+    for target in (served / "linked", served):
+        [one] = shadowing([kept], [str(target)])
+        assert one.path == str(project / "linked")
+    # Python's own `json` comes before that of the folder.
+    free = ("helper/data", "plain", "json", "data", "linked/data", "new.py")
+    assert [*shadowing([kept], [str(project / one) for one in free])] == []
+    [one] = shadowing([kept], [str(project / "helper")])
+    with pytest.raises(CannotIsolate, match="its module helper"):
+        covered(project / "helper").keep(one)
+
+
+def test_who_is_refused_because_of_a_link_is_told_which_it_is_and_where_it_leads(
+    tmp_path: Path,
+) -> None:
+    """`tools/root` leads around all of the project, so the folder to write to and the link are far from each other."""
+    tools, data = tmp_path / "proj" / "tools", tmp_path / "proj" / "data"
+    for folder in (tools, data):
+        folder.mkdir(parents=True)
+    (tools / "root").symlink_to("..")
+    [one] = shadowing([Kept(str(tools), whole=True, modules=3)], [str(data)])
+    with pytest.raises(CannotIsolate) as refused:
+        covered(data).keep(one)
+    assert str(refused.value) == (
+        f"{data}, which `write` names, is in {tools}/root, where the gateway would find its module root, by {tools} "
+        f"(where {tools}/root leads to {tools.parent}); name another folder, or keep that elsewhere"
+    )

@@ -8,9 +8,10 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.machinery import ModuleSpec
-from importlib.metadata import distribution, metadata, packages_distributions
+from importlib.metadata import distribution, distributions, metadata, packages_distributions
+from importlib.util import spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 import gatewright
 from gatewright.servers import module_names
-from gatewright.servers.module_names import is_sought, listed, module_name, offered
+from gatewright.servers.module_names import is_sought, is_there, listed, module_name, offered
 from tests.servers.reached import required, sought_in_vain
 
 EXTRAS = ("embeddings", "keyring", "otel", "postgres")
@@ -135,6 +136,29 @@ def test_what_only_a_hook_of_an_editable_installation_finds_is_looked_for(
     assert sought(("edited", "data"), [tmp_path], 0) == {"edited"}
 
 
+def test_what_a_hook_finds_in_the_very_entry_is_nothing_else_to_stand_in_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project without `src` that is installed editable has data in its packages; a namespace may be taken in whatever folder of it."""
+    file = tmp_path / "flat" / "__init__.py"
+    file.parent.mkdir()
+    file.touch()
+
+    class Hook:
+        def find_spec(self, name: str, path: object) -> ModuleSpec | None:
+            if name in {"flat", "beside"}:
+                place = file if name == "flat" else tmp_path / "beside.py"
+                return spec_from_file_location(name, place)
+            return ModuleSpec(name, None, is_package=True) if name == "space" else None
+
+    monkeypatch.setattr(module_names, "_HOOKS", [Hook()])
+    names = ("flat", "beside", "space", "data")
+    (tmp_path / "link").symlink_to(tmp_path)
+    for folder in (tmp_path, tmp_path / "link"):
+        assert sought(names, [folder], 0) == {"beside", "space"}
+    assert sought(names, [tmp_path / "other"], 0) == {"flat", "beside", "space"}
+
+
 def test_what_distributions_offer_as_plug_ins_is_known_by_its_module() -> None:
     """keyring and others load all of it, late; commands are started for themselves."""
     assert {"keyring", "opentelemetry"} <= offered()
@@ -146,8 +170,9 @@ def test_a_folder_that_says_what_is_installed_is_looked_for_in_every_folder_of_m
     tmp_path: Path,
 ) -> None:
     """Its entry points name validators."""
-    names = ("new-1.dist-info", "new.egg-info", "new.info")
-    assert sought(names, [*sys.path, tmp_path], len(sys.path)) == {*names[:2]}
+    # Where a file system has one name for both, capitals are no other name.
+    names = ("new-1.dist-info", "new.egg-info", "new-2.DIST-INFO", "new.Egg-Info", "new.info")
+    assert sought(names, [*sys.path, tmp_path], len(sys.path)) == {*names[:4]}
 
 
 def test_what_comes_before_all_that_is_found_on_the_path_is_never_taken() -> None:
@@ -164,6 +189,20 @@ def test_a_package_that_is_installed_editable_and_a_package_of_a_project(tmp_pat
     project, src = tmp_path / "project", tmp_path / "project" / "src"
     assert sought(("app", "inner", "src"), [project, src], 0) == {"inner"}
     assert sought(("app", "gatewright"), [project], 0) == {"gatewright"}
+
+
+def test_a_module_that_lies_in_a_folder_is_told_from_data_and_from_what_others_hide(
+    tmp_path: Path, installed: Path
+) -> None:
+    """A file or a folder of its name is one and the same for imports."""
+    for file in ("mine/__init__.py", "package/__init__.py", "single.py", "data/x.txt"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    names = ("mine", "mine.py", "package", "single", "single.py", "data", "x.txt", "sys")
+    path = [str(installed), str(tmp_path)]
+    found = {one for one in names if is_there(one, path[1], path, 1)}
+    assert found == {"mine", "mine.py", "single", "single.py"}
+    assert is_there("package", path[1], path, 0)
 
 
 def test_a_vendored_package_is_one_of_the_gateway(installed: Path) -> None:
@@ -190,6 +229,24 @@ def test_a_namespace_is_told_from_a_stray_folder_by_what_was_installed(
     (installed / "one-1.dist-info" / "RECORD").write_text(record)
     names = {*files.values()}
     assert sought([*names, "stray"], [tmp_path, installed], 0) == names - {"docs", "text"}
+
+
+def test_a_distribution_whose_files_cannot_be_read_hides_nothing_of_the_others(
+    tmp_path: Path, installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of which one record is no UTF-8, and whose entry points are no pairs."""
+    for name, record in (("bad", b"\xff/one.py,,\n"), ("good", b"cloud/deep/er/__init__.py,,\n")):
+        folder = installed / f"{name}-1.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
+        (folder / "RECORD").write_bytes(record)
+        points = "no pair" if name == "bad" else "one = late_module.deep:prepare"
+        (folder / "entry_points.txt").write_text(f"[group]\n{points}\n")
+    (installed / "cloud").mkdir()
+    assert sought(("cloud", "stray"), [tmp_path, installed], 0) == {"cloud"}
+    found = partial(distributions, path=[str(installed)])
+    monkeypatch.setattr(module_names, "distributions", found)
+    assert offered.__wrapped__() == {"late_module"}
 
 
 def test_a_folder_that_nobody_may_look_into_has_nothing(

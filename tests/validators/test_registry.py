@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,6 +182,22 @@ def test_plug_ins_are_looked_for_once_whatever_names_are_asked_for(
         assert "is not available" in str(checks_for(f"unknown{number}", {}, {}, "t"))
     plugged.cache_clear()
     assert looked == [GROUP]
+
+
+def test_a_distribution_whose_entry_points_cannot_be_read_hides_no_plug_in_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line without a value is an error for whoever asks for all of them."""
+    for name, line in {"bad": "no pair", "good": "loud = some.where:prepare"}.items():
+        folder = tmp_path / f"{name}-1.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
+        (folder / "entry_points.txt").write_text(f"[{GROUP}]\n{line}\n[other]\nfar = no:no\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    plugged.cache_clear()
+    assert plugged()["loud"].value == "some.where:prepare"
+    assert "far" not in plugged()
+    plugged.cache_clear()
 
 
 def test_a_short_text_whose_characters_stand_for_many_takes_long() -> None:

@@ -12,15 +12,17 @@ import site
 import ssl
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Set
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import dropwhile, islice
 from pathlib import Path
 
 import msgspec
 
-from gatewright.servers.module_names import is_sought, listed, module_name, offered
-from gatewright.transport.isolation.rules import Kept, real_path
+from gatewright.servers.module_names import is_sought, is_there, listed, module_name, offered
+from gatewright.transport.isolation.lookups import steps
+from gatewright.transport.isolation.rules import CannotIsolate, Kept, real_path
 from gatewright.validators.registry import plugged
 
 __all__ = ["LAST", "own_code", "own_secrets", "shadowing"]
@@ -89,28 +91,61 @@ def shadowing(
         return
     sought = {*more, *offered(), *_validators(), *_backend()}
     for one in kept:
-        for entry in sorted({*_entries(one, changed)}):
-            if one.whole or is_sought(entry, one.path, _PATH, one.modules or 0, sought):
-                why = f"where the gateway would find its module {module_name(entry)}, by {one.path}"
-                yield Kept(str(real_path(one.path) / entry), why, whole=True)
+        # An entry that is a place itself comes last, and counts as that.
+        for entry, is_place in dict(sorted(_entries(one, changed))).items():
+            if (
+                one.whole
+                or is_sought(entry, one.path, _PATH, one.modules or 0, sought)
+                or (is_place and is_there(entry, one.path, _PATH, one.modules or 0))
+            ):
+                yield _shadow(real_path(one.path) / entry, one.path)
 
 
-def _entries(one: Kept, changed: Collection[Path]) -> Iterator[str]:
-    """What is in a folder of modules and may become others' words. What is whole needs no place in it looked at, but links lead out of it."""
+def _shadow(path: Path, folder: str) -> Kept:
+    """With the link that leads there, which may be far from what it makes code."""
+    why = f"where the gateway would find its module {module_name(path.name)}, by {folder}"
+    target = real_path(path)
+    if target != path:
+        why += f" (where {path} leads to {target})"
+    return Kept(str(path), why, whole=True)
+
+
+def _entries(one: Kept, changed: Set[Path]) -> Iterator[tuple[str, bool]]:
+    """What is in a folder of modules and may become others' words, and whether all of it may, or only what is in it. What is whole needs no
+    place in it looked at, but links lead out of it."""
     if one.modules is None:
         return
     folder = real_path(one.path)
     for place in changed if not one.whole else ():
         if folder in place.parents:
-            yield place.relative_to(folder).parts[0]
-    for entry in listed(str(folder)):
-        if os.path.islink(folder / entry) and _is_changed(real_path(folder / entry), changed):  # noqa: PTH114 - that of Path raises where this user may not look
-            yield entry
+            name = place.relative_to(folder).parts[0]
+            yield name, place == folder / name
+    for entry in _links(folder):
+        if _is_changed(folder / entry, changed):
+            yield entry, True
+        elif any(real_path(folder / entry) in place.parents for place in changed):
+            yield entry, False
 
 
-def _is_changed(target: Path, changed: Collection[Path]) -> bool:
-    """It is a place to write to, is in one, or holds one."""
-    return any(one == target or one in target.parents or target in one.parents for one in changed)
+def _links(folder: Path) -> list[str]:
+    """Those in a folder; none where this user may not look. What an entry is, the listing itself says of most."""
+    try:
+        with os.scandir(folder) as found:
+            return [one.name for one in found if one.is_symlink()]
+    except OSError:
+        return []
+
+
+def _is_changed(link: Path, changed: Set[Path]) -> bool:
+    """It leads to a place to write to, into one, or by way of one: who changes what is there decides where it leads."""
+    if real_path(link) in changed:
+        return True
+    with contextlib.suppress(CannotIsolate):  # in a circle, or it is being replaced
+        on_the_way = dropwhile(lambda one: one.path != link, steps(link))
+        return any(
+            not changed.isdisjoint(step.path.parents) for step in islice(on_the_way, 1, None)
+        )
+    return False
 
 
 def _validators() -> Iterator[str]:

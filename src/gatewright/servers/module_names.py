@@ -1,4 +1,4 @@
-"""`is_sought`: whether a name in a folder of `sys.path` is a module that the gateway imports and finds in no earlier folder (shadowing).
+"""`is_sought`, `is_there`: whether a name in a folder of `sys.path` is a module that the gateway finds there first (shadowing).
 
 Asked of the import system, which runs no code of a module at the top to find it. A folder without `__init__` hides no module that comes later.
 """
@@ -17,12 +17,13 @@ from importlib.machinery import (
     PathFinder,
     all_suffixes,
 )
-from importlib.metadata import distributions
+from importlib.metadata import Distribution, EntryPoint, distributions
 from itertools import dropwhile
+from pathlib import Path
 
 from gatewright.transport.isolation.rules import real_path
 
-__all__ = ["is_sought", "listed", "module_name", "offered"]
+__all__ = ["is_sought", "is_there", "listed", "module_name", "offered"]
 
 _COMPILED = "__pycache__"
 _AT_START = ("sitecustomize", "usercustomize")
@@ -70,7 +71,7 @@ def is_sought(
     """`entry` is in `folder`, before which so many entries of `path`, the gateway's path of modules, come, whether it is one of them or
     not yet; `more` are modules that the gateway imports on the word of its configuration."""
     name = module_name(entry)
-    if name == _COMPILED or entry.endswith(_METADATA):  # of the modules beside it
+    if name == _COMPILED or entry.lower().endswith(_METADATA):  # of the modules beside it
         return True
     # No identifier has to be one: Python's own `_sysconfigdata_…` has a dash.
     if "." in name or _is_earlier(name, _without(folder, path[:position])):
@@ -79,9 +80,18 @@ def is_sought(
         name in _NAMES
         or name in more
         or _is_module(_found(name, _without(folder, path)))
-        or _is_hooked(name)
+        or _is_hooked(name, real_path(folder) / entry)
         or _is_installed(name, path)
     )
+
+
+def is_there(entry: str, folder: str, path: Sequence[str], position: int) -> bool:
+    """Whether the name has a module or a package in that folder already, which no earlier one has: whoever imports it late finds it there.
+    Else as in `is_sought`."""
+    name = module_name(entry)
+    if "." in name or not _is_module(_found(name, [folder])):
+        return False
+    return not _is_earlier(name, _without(folder, path[:position]))
 
 
 def _without(folder: str, path: Sequence[str]) -> list[str]:
@@ -93,12 +103,20 @@ def _without(folder: str, path: Sequence[str]) -> list[str]:
 @lru_cache(maxsize=1)
 def offered() -> frozenset[str]:
     """Modules that installed distributions offer as plug-ins, to the gateway (validators) or to its libraries, which load them late."""
-    points = (point for one in distributions() for point in one.entry_points)
     return frozenset(
         one.value.partition(":")[0].partition(".")[0].strip()
-        for one in points
+        for distribution in distributions()
+        for one in _points(distribution)
         if one.group not in _SCRIPTS
     )
+
+
+def _points(distribution: Distribution) -> list[EntryPoint]:
+    with contextlib.suppress(
+        Exception
+    ):  # whatever ails its file, the others' are read all the same
+        return [*distribution.entry_points]
+    return []
 
 
 def module_name(entry: str) -> str:
@@ -121,19 +139,31 @@ def _is_module(spec: ModuleSpec | None) -> bool:
     return spec is not None and spec.origin is not None
 
 
-def _is_hooked(name: str) -> bool:
+def _is_hooked(name: str, own: Path) -> bool:
+    """Whether a hook finds it elsewhere than in that very entry."""
     for hook in _HOOKS:
         with contextlib.suppress(
             Exception
         ):  # whatever ails it, it then finds nothing for the gateway either
-            if hook.find_spec(name, None) is not None:
+            spec = hook.find_spec(name, None)
+            if spec is not None and not _is_at(spec, own):
                 return True
     return False
 
 
+def _is_at(spec: ModuleSpec, own: Path) -> bool:
+    """It is that file, or a package whose `__init__` is in that folder: `is_there` sees it. A namespace is in several."""
+    if spec.origin is None:
+        return False
+    origin = real_path(spec.origin)
+    return own == origin or (own == origin.parent and module_name(origin.name) == "__init__")
+
+
 def _is_installed(name: str, path: Sequence[str]) -> bool:
     """Whether packages are installed where it is found; a namespace is one of packages there, and no stray folder."""
-    homes = tuple(one for one in path if any(entry.endswith(_METADATA[0]) for entry in listed(one)))
+    homes = tuple(
+        one for one in path if any(entry.lower().endswith(_METADATA[0]) for entry in listed(one))
+    )
     spec = _found(name, homes)
     if spec is None or spec.origin is not None:
         return spec is not None
@@ -145,8 +175,14 @@ def _is_installed(name: str, path: Sequence[str]) -> bool:
 @lru_cache(maxsize=4)
 def _recorded(homes: tuple[str, ...]) -> frozenset[str]:
     """The folders that distributions say they have modules in, at whatever depth."""
-    records = (one.read_text("RECORD") or "" for one in distributions(path=[*homes]))
+    records = map(_record, distributions(path=[*homes]))
     return frozenset(name for record in records for name in _folders_in(record))
+
+
+def _record(distribution: Distribution) -> str:
+    with contextlib.suppress(OSError, ValueError):  # no UTF-8
+        return distribution.read_text("RECORD") or ""
+    return ""
 
 
 def _folders_in(record: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions, entry_points
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -58,7 +58,21 @@ _TOO_COSTLY = "is more than can be judged in one call; send less at a time"
 @lru_cache(maxsize=1)
 def plugged() -> Mapping[str, EntryPoint]:
     """The plug-ins by their names. They are read from the metadata of every installed package, milliseconds of file access, once."""
-    return {point.name: point for point in reversed(tuple(entry_points(group=GROUP)))}
+    return {point.name: point for point in reversed(_points())}
+
+
+def _points() -> Sequence[EntryPoint]:
+    try:
+        return tuple(entry_points(group=GROUP))
+    except Exception:  # noqa: BLE001 - the file of one distribution may be anything, and is then left out
+        return [point for one in distributions() for point in _points_of(one)]
+
+
+def _points_of(distribution: Distribution) -> Sequence[EntryPoint]:
+    try:
+        return tuple(distribution.entry_points.select(group=GROUP))
+    except Exception:  # noqa: BLE001 - as above
+        return ()
 
 
 @lru_cache(maxsize=64)
