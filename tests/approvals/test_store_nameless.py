@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from gatewright.approvals.request import Scope
 from gatewright.approvals.store import WAITING_EACH, WAITING_NAMELESS
 from tests.approvals.store_parts import ASKED, HOUR, Clock, ask
 from tests.approvals.voting import Voting
@@ -40,12 +41,15 @@ def test_an_approval_of_one_session_lets_no_other_pass(queue: Voting, scope: Any
     assert (used.id, used.session) == (made.id, ONE.session)
 
 
-def test_callers_without_a_session_are_one_which_gets_no_yes_to_any_arguments(
+def test_callers_without_a_session_are_one_which_gets_a_yes_to_one_call_alone(
     queue: Voting,
 ) -> None:
     made = ask(queue, NONE)
-    with pytest.raises(ValueError, match="neither a name nor a session"):
-        queue.approve(made.id, by="olga", scope="tool", lasts_s=HOUR)
+    scopes: tuple[Scope, ...] = ("tool", "arguments")
+    for scope in scopes:
+        with pytest.raises(ValueError, match="neither a name nor a session") as caught:
+            queue.approve(made.id, by="olga", scope=scope, lasts_s=HOUR)
+        assert "--" not in str(caught.value), "the console says it as well"
     assert queue.approve(made.id, by="olga").state == "approved"
     assert queue.redeem(NONE) is not None
     assert queue.redeem(NONE) is None
@@ -73,3 +77,21 @@ def test_a_request_from_before_sessions_were_kept_is_of_callers_without_one(queu
     queue.approve(made.id, by="olga")
     assert queue.redeem(ONE) is None
     assert queue.redeem(NONE) is not None
+
+
+@pytest.mark.parametrize("session", [None, ""])
+@pytest.mark.parametrize("scope", ["tool", "arguments"])
+def test_a_yes_to_more_than_one_call_from_before_sessions_were_kept_is_nobodys(
+    queue: Voting, session: str | None, scope: Scope
+) -> None:
+    """An earlier version gave it to one session; afterwards nobody can tell to which."""
+    made = ask(queue, ONE)
+    queue.approve(made.id, by="olga", scope=scope, lasts_s=HOUR)
+    queue._rows.execute("UPDATE approvals SET session = ?", (session,))
+    assert queue.redeem(NONE) is None
+    assert queue.redeem(replace(NONE, arguments_digest="c" * 64)) is None
+    assert ask(queue, NONE).id != made.id
+    named = ask(queue)
+    queue.approve(named.id, by="olga", scope="tool", lasts_s=HOUR)
+    queue._rows.execute("UPDATE approvals SET session = NULL")
+    assert queue.redeem(replace(ASKED, arguments_digest="c" * 64)) is not None

@@ -194,9 +194,8 @@ def test_a_prompt_goes_on_whose_key_is_replaced_with_an_overlap(
 def test_an_approval_goes_with_the_key_that_gave_it_and_with_no_other_of_its_operator(
     queue: Voting, keys: KeyStore, clock: Clock
 ) -> None:
-    other, _ = keys.create("olga", kind="operator", by="t")
     key = keys.held("olga")[0].id
-    assert key != other.id
+    other, _ = keys.create("olga", kind="operator", by="t")
     made = ask(queue)
     queue.approve(made.id, by=Voter("olga", key), scope="arguments", lasts_s=HOUR)
     clock.now += 1
@@ -251,3 +250,27 @@ def test_votes_to_what_is_approved_are_told_as_the_approval_takes_them(
     assert queue.votes(made.id) == (["otti"], ["olga"])
     assert queue.redeem(ASKED) is None
     assert queue.votes(made.id) == (["olga", "otti"], []), "it is over"
+
+
+def test_an_operator_renews_a_vote_with_the_successor_of_the_key_that_gave_it(
+    queue: Voting, keys: KeyStore, clock: Clock
+) -> None:
+    """Before the overlap ends, so that the vote does not drop with the old key; that key itself says nothing twice."""
+    made = ask(queue, quorum=2)
+    old = keys.held("olga")[0]
+    queue.approve(made.id, by=Voter("olga", old.id), scope="tool", lasts_s=HOUR)
+    with pytest.raises(CannotDecideError, match="another operator has to") as caught:
+        queue.approve(made.id, by=Voter("olga", old.id))
+    assert caught.value.why == "voted"
+    new, _ = keys.rotate(old.id, overlap_s=60, by="t")
+    clock.now += 30
+    assert queue.approve(made.id, by=Voter("olga", new.id)).state == "pending", "one yes, not two"
+    with pytest.raises(CannotDecideError, match="another operator has to"):
+        queue.approve(made.id, by=Voter("olga", new.id))
+    clock.now += 60
+    assert queue.votes(made.id) == (["olga"], [])
+    found = queue.approve(made.id, by="otto", scope="tool", lasts_s=HOUR)
+    assert (found.state, found.scope) == ("approved", "once"), "what was said with the new key"
+    keys.revoke(old.id, by="t")
+    assert not queue.undone(made.id)
+    assert queue.redeem(ASKED) is not None

@@ -42,7 +42,7 @@ def test_an_agent_and_an_operator_whose_names_read_alike_are_one(by: str) -> Non
         ("olga", "tool", "", None, ""),
         ("olga", "once", "", '{"a":1}', "changed since you saw them"),
         ("local:root", "once", "", "{}", "the yes of 2 operators"),
-        ("olga", "tool", "{}", None, "approve it without --any-arguments"),
+        ("olga", "tool", "{}", None, "approve them, not the tool with any arguments"),
     ],
 )
 def test_a_yes_is_to_what_was_seen_by_one_who_counts_and_for_what_it_can_be(

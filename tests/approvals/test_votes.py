@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.approvals.request import Approval, Asked, CannotDecideError, Voter
+from gatewright.approvals.request import Approval, Asked, CannotDecideError, Scope, Voter
 from gatewright.approvals.votes import cast_vote, check_key, drop_stale, undone_by, who_voted
 from gatewright.identity.keys import KeyStore
 from tests.approvals.voting import Voting, voter
@@ -81,6 +81,22 @@ def test_an_approval_is_undone_by_a_revoked_key_that_it_needed(world: World) -> 
 def test_two_forms_of_one_name_have_one_vote(world: World) -> None:
     assert world.vote("Jos\u00e9") == 1
     assert world.vote("Jose\u0301") is None
+
+
+def test_a_vote_is_renewed_by_another_key_of_exactly_the_same_name(world: World) -> None:
+    """Not by one whose name only reads alike, and by none who shows no key."""
+    one = world.one
+    said: tuple[Scope, float] = ("once", one.expires)
+
+    def cast(by: Voter) -> int | None:
+        found = cast_vote(world.rows, one.id, by, world.now, said)
+        return None if found is None else len(found)
+
+    assert cast(Voter("Jos\u00e9", "k1")) == 1
+    assert cast(Voter("Jos\u00e9", "k2")) == 1
+    assert cast(Voter("Jos\u00e9", "k2")) is None
+    assert cast(Voter("Jose\u0301", "k3")) is None
+    assert [cast(Voter("local:root")) for _ in range(2)] == [2, None]
 
 
 def test_who_votes_has_the_very_key_that_they_showed(world: World) -> None:

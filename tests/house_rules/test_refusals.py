@@ -75,7 +75,7 @@ ELSEWHERE = {
     "rooms/signed_tokens.py:<module>:auth_expired": "who issues the token",
     "rooms/signed_tokens.py:<module>:auth_failed": "who issues the token",
     "rooms/signed_tokens.py:_read:auth_failed": "who issues the token",
-    "rooms/admin_endpoint.py:__call__:access_denied": "whoever has an operator's token sends it",
+    "rooms/admin_endpoint.py:_operator:access_denied": "whoever has an operator's token sends it",
     "sdk/server/server.py:_identify:auth_required": "a server of an author's own, without our commands",
     "sdk/server/server.py:_identify:auth_failed": "a server of an author's own, without our commands",
     "sdk/server/web.py:_upgrade:": "a server of an author's own, without our commands",

@@ -13,6 +13,7 @@ from gatewright.call import Caller
 from gatewright.identity.key_lookup import FreshKeys
 from gatewright.identity.keys import KeyStore
 from gatewright.storage.errors import StoreError
+from gatewright.storage.state import StateDatabase
 from tests.storage.parts import state_in
 
 
@@ -78,3 +79,48 @@ def test_what_fails_elsewhere_makes_a_wrong_key_no_more_than_wrong(
     finally:
         here.close()
         there.close()
+
+
+def _fail(*_: object) -> None:
+    raise StoreError("this cannot be read")
+
+
+def _change(state: StateDatabase, name: str) -> None:
+    with state.section(name, "it").changing():
+        pass
+
+
+def test_an_operators_key_counts_only_where_the_keys_could_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails in other parts of the state is theirs; where nobody can say whether a key still holds, no operator acts by it."""
+    state = state_in(tmp_path)
+    grants = state.section("grants", "the grants")
+    here = KeyStore(state, clock=time.time, random=os.urandom)
+    try:
+        keys = FreshKeys(here)
+        olga, operator = here.create("olga", kind="operator", by="test")
+        ada, agent = here.create("ada", by="test")
+
+        def asked() -> tuple[Caller | str, Caller | str]:
+            return keys.verify(operator), keys.verify(agent)
+
+        both = Caller("olga", "operator", olga.id), Caller("ada", "agent", ada.id)
+        assert asked() == both
+        grants.listen(_fail)
+        other = state_in(tmp_path)
+        _change(other, "grants")
+        _change(other, "keys")
+        assert asked() == both
+        with monkeypatch.context() as patch:
+            patch.setattr(state.engine, "generation", _fail)
+            assert asked() == ("unread", both[1])
+        assert asked() == both
+        _change(other, "keys")
+        with monkeypatch.context() as patch:
+            patch.setattr("gatewright.identity.keys._key", _fail)
+            assert asked() == ("unread", both[1])
+            assert asked() == ("unread", both[1]), "as long as it lasts"
+        assert asked() == both
+    finally:
+        here.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Caller
+from gatewright.call import Caller, Refusal
 from gatewright.mcp.server.http_request import Connection
 from gatewright.rooms import admin_endpoint
 from gatewright.rooms.admin_endpoint import ADMIN, RoomsAdmin
@@ -48,3 +48,25 @@ async def test_a_body_that_does_not_arrive_is_told_why(
     answer = json.loads(sent[1]["body"])
     assert (sent[0]["status"], answer["error"]) == (status, "invalid_request")
     assert said in answer["message"]
+
+
+async def test_an_operator_whose_key_ends_while_the_body_comes_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known: list[Caller | Refusal] = [Caller("op", "operator")]
+    sent: list[dict[str, Any]] = []
+
+    async def read(*_: object) -> bytes:
+        known[0] = Refusal("auth_failed", "nobody is known by this")
+        return b"{}"
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    nothing: Any = None
+    monkeypatch.setattr(admin_endpoint, "read_body", read)
+    admin = RoomsAdmin(nothing, nothing, lambda door, key: known[0])
+    scope = {"method": "POST", "raw_path": f"{ADMIN}/a/block".encode()}
+    await admin(Connection(scope, nothing, send), "key")
+    assert sent[0]["status"] == 401
+    assert json.loads(sent[1]["body"])["error"] == "auth_failed"

@@ -321,3 +321,36 @@ def test_each_store_that_reads_what_it_has_written_is_told_until_it_has() -> Non
         if ".changing()" in (text := path.read_text()) and "self._load()" in text
     }
     assert found == {"keys": 1, "permissions": 1, "issued_grants": 1}
+
+
+def test_a_section_is_current_once_all_who_hear_of_it_have_read_what_a_look_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, other = state_in(tmp_path), state_in(tmp_path)
+    keys, grants = state.section("keys", "the keys"), state.section("grants", "the grants")
+    trouble = [StoreError("not now")]
+
+    def heard() -> None:
+        if trouble:
+            raise trouble[0]
+
+    keys.listen(heard)
+    with other.section("keys", "it").changing():
+        pass
+    with pytest.raises(StoreError, match="not now"):
+        state.look()
+    assert (keys.is_current(), grants.is_current()) == (False, True)
+    trouble.clear()
+    state.look()
+    assert (keys.is_current(), grants.is_current()) == (True, True)
+
+    def fail() -> int:
+        raise StoreError("the engine cannot say")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state.engine, "generation", fail)
+        with pytest.raises(StoreError, match="cannot say"):
+            state.look()
+        assert (keys.is_current(), grants.is_current()) == (False, False)
+    state.look()
+    assert keys.is_current()

@@ -57,6 +57,8 @@ _COUNTED = (  # of this very caller, and of all with its name
     "WHERE agent = ? AND kind = ? AND state = 'pending' AND expires > ?"
 )
 _OPEN = "FROM approvals WHERE (state = 'pending' OR (state = 'approved' AND kind <> 'server'))"
+# Given to one session by a version that did not keep which.
+_NOBODYS = "AND NOT (kind = 'anonymous' AND coalesce(session, '') = '' AND state = 'approved' AND scope <> 'once') "
 _ENDED_AT_ONCE = 100
 """So many requests whose time is over are ended in one step; more of them wait for the next."""
 _COLUMNS = ", ".join(Approval.__struct_fields__)
@@ -338,7 +340,7 @@ class Approvals:
         row = self._rows.execute(
             f"SELECT {_COLUMNS} FROM approvals WHERE agent = ? AND server = ? AND tool = ? "  # noqa: S608 - constants
             "AND (arguments_digest = ? OR (scope = 'tool' AND state = 'approved')) "
-            "AND definition_digest = ? AND policy = ? AND kind = ? AND coalesce(session, '') = ? AND state = ? AND expires > ? "
+            f"AND definition_digest = ? AND policy = ? AND kind = ? AND coalesce(session, '') = ? AND state = ? AND expires > ? {_NOBODYS}"
             "ORDER BY requested LIMIT 1",
             (*msgspec.structs.astuple(asked), state, now),
         ).fetchone()

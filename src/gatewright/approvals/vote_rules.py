@@ -42,15 +42,15 @@ def check_yes(one: Approval, by: str, *, scope: Scope, edited: str, seen: str | 
             f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
             f"`{to_type('key create NAME --operator')}` and passes it in GATEWRIGHT_KEY",
         )
-    if scope == "tool" and one.kind == "anonymous" and not one.session:
+    if scope != "once" and one.kind == "anonymous" and not one.session:
         raise ValueError(
-            f"who asked for {one.id} has neither a name nor a session, so a yes to any arguments would be everybody's: approve it "
-            "without --any-arguments"
+            f"who asked for {one.id} has neither a name nor a session, so a yes to more than this call would be everybody's: approve "
+            "this call alone"
         )
     if scope == "tool" and (edited or one.edited):
         raise ValueError(
-            f"the arguments of {one.id} are edited, and edited arguments are for one question: approve it without "
-            "--any-arguments"
+            f"the arguments of {one.id} are edited, and edited arguments are for one question: approve "
+            "them, not the tool with any arguments"
         )
 
 

@@ -20,9 +20,12 @@ from gatewright.identity.operator_words import (
     is_revoked,
     revoked_since,
 )
+from gatewright.storage.migrations import upsert
 from gatewright.storage.state import Section
 
 __all__ = ["cast_vote", "check_key", "drop_stale", "undone_by", "who_voted"]
+
+_PUT = upsert("approval_votes")
 
 
 class _Vote(NamedTuple):
@@ -79,14 +82,12 @@ def check_key(rows: Section, by: Voter, now: float) -> None:
 def cast_vote(
     rows: Section, id: str, by: Voter, now: float, said: tuple[Scope, float]
 ) -> list[tuple[Scope | None, float]] | None:
-    """Put down the yes of an operator, for a scope and until a time; what all said yes to so far. None where theirs counts already, under
-    this name or one that reads like it."""
-    if read_alike(by.name, (vote.operator for vote in _votes(rows, id))):
+    """Put down the yes of an operator, for a scope and until a time; what all said yes to so far. None where theirs counts already, by
+    this key or under a name that reads like theirs. One by another key of theirs gives way: it may be about to end, or in wrong hands."""
+    before = [vote for vote in _votes(rows, id) if read_alike(by.name, (vote.operator,))]
+    if any(vote.operator != by.name or vote.key == (by.key or None) for vote in before):
         return None
-    rows.execute(
-        "INSERT INTO approval_votes (approval, operator, time, scope, ends, key_id) VALUES (?, ?, ?, ?, ?, ?)",
-        (id, by.name, now, *said, by.key or None),
-    )
+    rows.execute(_PUT, (id, by.name, now, *said, by.key or None))
     found = rows.execute("SELECT scope, ends FROM approval_votes WHERE approval = ?", (id,))
     return found.fetchall()
 

@@ -12,7 +12,7 @@ __all__ = ["FreshKeys"]
 
 class FreshKeys:
     """Verifies API keys. Before it answers `unknown`, or names an operator, it reads what other processes have changed, and verifies again:
-    what an operator does holds on when their key has ended."""
+    what an operator does holds on when their key has ended. Where the keys cannot be read, no operator is named."""
 
     def __init__(self, callers: KeyStore) -> None:
         self._callers = callers
@@ -27,4 +27,11 @@ class FreshKeys:
         # that another process has changed is read, and no trouble with it makes a wrong key anything but wrong.
         with suppress(Exception):
             self._callers.refresh_if_changed()
-        return found if self._callers.loads == before else self._callers.verify(credential)
+        if self._callers.loads != before:
+            found = self._callers.verify(credential)
+        # Trouble with anything else is not the operator's; trouble with the keys leaves open whether theirs was revoked.
+        return "unread" if _is_operator(found) and not self._callers.is_current() else found
+
+
+def _is_operator(found: Caller | str) -> bool:
+    return isinstance(found, Caller) and found.kind == "operator"

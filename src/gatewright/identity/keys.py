@@ -266,6 +266,10 @@ class KeyStore:
         self._keys.look()
         return self.loads != before
 
+    def is_current(self) -> bool:
+        """Whether what is in memory is what the database had at the last look."""
+        return self._keys.is_current()
+
     def save_last_used(self) -> None:
         """Write down when each key was last used. Raises `StoreError`."""
         if not self._used:

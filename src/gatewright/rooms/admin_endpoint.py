@@ -6,7 +6,7 @@
     POST /admin/participants/ID/block           {"reason": "…"}      and the same with /unblock
 
 Every answer is one JSON object; what is wrong is `{"error": …, "message": …}`. Who asks is found out first, so that
-nobody learns who is in a room by asking.
+nobody learns who is in a room by asking, and again when the body is there.
 """
 
 from __future__ import annotations
@@ -73,10 +73,8 @@ class RoomsAdmin:
     async def __call__(self, connection: Connection, credential: str | None) -> None:
         """Answer one request whose Host and Origin were found good."""
         scope, send = connection.scope, connection.send
-        caller = self._identify("http", credential)
         # Before anything is looked up: who is in a room is no stranger's business.
-        if isinstance(caller, Caller) and caller.kind != "operator":
-            caller = Refusal("access_denied", "only an operator may do this; send its token")
+        caller = self._operator(credential)
         if isinstance(caller, Refusal):
             await _refuse(send, caller)
             return
@@ -86,7 +84,13 @@ class RoomsAdmin:
             body = b""
             if scope["method"] == "POST":
                 body = await read_body(connection.receive, _MAX_BODY)
-            answer = self._answer(scope["method"], parts, body, caller)
+                # Once more: a body may come slowly, and the key may have ended meanwhile.
+                caller = self._operator(credential)
+            answer = (
+                caller
+                if isinstance(caller, Refusal)
+                else self._answer(scope["method"], parts, body, caller)
+            )
         except ClientGone:
             return
         except BodyTooLarge:
@@ -99,6 +103,13 @@ class RoomsAdmin:
             await _refuse(send, answer)
         else:
             await send_json(send, msgspec.json.encode(answer))
+
+    def _operator(self, credential: str | None) -> Caller | Refusal:
+        """Which operator asks, by what holds now."""
+        caller = self._identify("http", credential)
+        if isinstance(caller, Caller) and caller.kind != "operator":
+            return Refusal("access_denied", "only an operator may do this; send its token")
+        return caller
 
     def _answer(
         self, method: str, parts: list[str], body: bytes, caller: Caller

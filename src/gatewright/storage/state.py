@@ -40,6 +40,8 @@ class StateDatabase:
         """Raises `StoreError`."""
         self.engine = engine
         self._generation = -1
+        self._looked = False
+        """Whether the last look could ask the engine."""
         self._known: dict[str, int] = {}
         self._due: dict[str, None] = {}
         self._own: dict[str, None] = {}
@@ -62,6 +64,7 @@ class StateDatabase:
 
         A listener that raises is called again at the next look, and what it raised is raised. Raises `StoreError`.
         """
+        self._looked = False
         with self.reported(_WHOLE):
             now = self.engine.generation()  # first: what changes while we read is read again
             if now != self._generation:
@@ -70,7 +73,12 @@ class StateDatabase:
                         self._known[name] = version
                         self._due[name] = None
                 self._generation = now
+        self._looked = True
         self._tell()
+
+    def is_current(self, name: str) -> bool:
+        """Whether the last look could be made, and all listeners of a section have taken what it found there."""
+        return self._looked and name not in self._due and name not in self._own
 
     def heads(self) -> dict[str, Head]:
         """All sections. Raises the engine's failure."""
@@ -207,6 +215,10 @@ class Section:
         """Tell of what other processes change here, until this is closed. It may be told more than once, and must be able to fail.
         `rereads`: also of what is changed here, until that was read again (`read`)."""
         self._ends.append(self.state.listen(self.name, heard, rereads=rereads))
+
+    def is_current(self) -> bool:
+        """As `StateDatabase.is_current`."""
+        return self.state.is_current(self.name)
 
     def look(self) -> None:
         """Have everybody told of what other processes have changed."""
