@@ -346,6 +346,14 @@ def test_a_deny_for_the_subject_of_a_token_holds_however_its_marks_are_written(
         assert [is_about(word, one) for word in words] == [True, False]
 
 
+def test_a_configured_deny_for_an_agent_holds_however_its_marks_are_written() -> None:
+    word = Grant("Vi\u00ea\u0323t", "files", "read", "deny")
+    grants = Grants([word, Grant("Vi\u1ec7t", "files")])
+    assert _source(grants, "Vi\u1ec7t") == ("deny", "tool_grant")
+    assert _source(grants, "Vi\u1ec7t", "write") == ("allow", "server_grant")
+    assert is_about(word, "Vi\u1ec7t")
+
+
 def test_a_deny_that_is_gone_holds_in_no_unicode_form() -> None:
     said, asked = "corp:Vi\u00ea\u0323t", "corp:Vi\u1ec7t"
     word = Grant(said, "files", "read", "deny", expires_at=9.0)

@@ -115,7 +115,7 @@ class Layer:
     def __init__(self, grants: Iterable[Grant] = ()) -> None:
         self._table: dict[Key, Grant] = {}
         self._forms: dict[Key, dict[Key, None]] = {}
-        """Of subjects of tokens that are not ASCII: the key with the agent in one form → those that there are."""
+        """Of agents that are not ASCII: the key with the agent in one form → those that there are."""
         self.ends: list[tuple[float, int, Key]] = []
         """When grants end, a heap; the number keeps keys uncompared."""
         self._numbers = count()
@@ -136,9 +136,9 @@ class Layer:
         return found if found is not None and found.holds(now) else None
 
     def denies(self, agent: str, server: str, tool: str | None, now: float) -> Iterator[Grant]:
-        """The denies that hold at Unix second `now` for the subject of a token because of another Unicode form of it."""
+        """The denies that hold at Unix second `now` for an agent, a token's subject as well, because of another spelling of it."""
         form = barred_as(agent)
-        if not form or (agent.isascii() and not self._forms):
+        if agent.isascii() and not self._forms:
             return
         other = (form, server, tool)
         for key in dict.fromkeys((other, *self._forms.get(other, ()))):
@@ -208,9 +208,9 @@ class Layer:
 
 
 def _form_of(key: Key) -> Key | None:
-    """The key with the agent in one form, where there are several: of the subject of a token that is not ASCII."""
+    """The key with the agent in one form, where it is not ASCII."""
     agent, server, tool = key
-    return None if agent.isascii() or ":" not in agent else (barred_as(agent), server, tool)
+    return None if agent.isascii() else (barred_as(agent), server, tool)
 
 
 class Grants:
@@ -319,9 +319,8 @@ class Grants:
                     words.append(word)
                 else:
                     outdated = True
-        if ":" in agent:
-            for layer in (self._issued, self._intended):
-                words.extend(layer.denies(agent, server, tool, now))
+        for layer in (self._issued, self._intended):
+            words.extend(layer.denies(agent, server, tool, now))
         return words, outdated
 
 
@@ -330,8 +329,7 @@ def is_about(grant: Grant, agent: str) -> bool:
     subject of its token in another."""
     if grant.agent == EVERYBODY or grant.agent in spellings(agent):
         return True
-    form = barred_as(agent)
-    return grant.permission == "deny" and form != "" and barred_as(grant.agent) == form
+    return grant.permission == "deny" and barred_as(grant.agent) == barred_as(agent)
 
 
 def _fits(grant: Grant, digest: Digest | None) -> bool:

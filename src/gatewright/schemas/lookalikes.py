@@ -62,10 +62,8 @@ def spellings(name: str) -> tuple[str, ...]:
 
 
 def barred_as(name: str) -> str:
-    """The one form of all Unicode forms of the subject of a token, which look the same: what is denied to one of them is denied to all.
-    Empty for other names."""
-    if ":" not in name:
-        return ""
+    """The one form (NFC) of all spellings of a name that Unicode takes for the same, also of the subject of a token: what is denied to
+    one of them is denied to all."""
     return name if name.isascii() else normal("NFC", name)
 
 
