@@ -319,3 +319,60 @@ def test_a_deny_holds_for_the_subject_of_a_token_in_every_unicode_form_and_an_al
     assert [is_about(one, asked) for one in words] == [False, True, True, True]
     assert [is_about(one, "corp:Jose") for one in words] == [False] * 4
     assert is_about(Grant("*", "mail"), asked)
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Vi\u00ea\u0323t", "Vi\u1ec7t"),
+        ("Vi\u00ea\u0323t", "Vie\u0323\u0302t"),
+        ("\u0628\u0651\u064e", "\u0628\u064e\u0651"),
+        ("\u05e9\u05c1\u05bc", "\u05e9\u05bc\u05c1"),
+        ("\u212bsa", "\u00c5sa"),
+        ("\u212bsa", "A\u030asa"),
+        ("\u212aim", "Kim"),
+    ],
+)
+def test_a_deny_for_the_subject_of_a_token_holds_however_its_marks_are_written(
+    said: str, asked: str
+) -> None:
+    for one, other in ((f"corp:{said}", f"corp:{asked}"), (f"corp:{asked}", f"corp:{said}")):
+        words = [Grant(one, "files", "read", "deny"), Grant(other, "files", permissions=("x",))]
+        for grants in (Grants(words), Grants((), issued=Layer(words))):
+            assert _source(grants, other) == ("deny", "tool_grant")
+            assert _source(grants, other, "write") == ("allow", "server_grant")
+            assert _source(grants, one, "write") == ("deny", "default_policy")
+        assert [is_about(word, other) for word in words] == [True, True]
+        assert [is_about(word, one) for word in words] == [True, False]
+
+
+def test_a_configured_deny_for_an_agent_holds_however_its_marks_are_written() -> None:
+    word = Grant("Vi\u00ea\u0323t", "files", "read", "deny")
+    grants = Grants([word, Grant("Vi\u1ec7t", "files")])
+    assert _source(grants, "Vi\u1ec7t") == ("deny", "tool_grant")
+    assert _source(grants, "Vi\u1ec7t", "write") == ("allow", "server_grant")
+    assert is_about(word, "Vi\u1ec7t")
+
+
+def test_a_deny_that_is_gone_holds_in_no_unicode_form() -> None:
+    said, asked = "corp:Vi\u00ea\u0323t", "corp:Vi\u1ec7t"
+    word = Grant(said, "files", "read", "deny", expires_at=9.0)
+    layer = Layer([word, Grant(asked, "files")])
+    grants = Grants((), issued=layer)
+
+    def allowed(now: float) -> bool:
+        return grants.decide(asked, "files", "read", now).permission == "allow"
+
+    assert [allowed(now) for now in (8.0, 9.0)] == [False, True]
+    grants.version(9.0)
+    assert allowed(8.0)
+    layer.put(word)
+    assert not allowed(8.0)
+    layer.remove(word.key)
+    assert allowed(8.0)
+    layer.put(word)
+    layer.put(Grant(said, "files", "read"))
+    assert allowed(8.0)
+    layer.put(word)
+    layer.replace([Grant(asked, "files")])
+    assert allowed(8.0)

@@ -333,3 +333,18 @@ def test_no_reading_of_a_url_leads_beside_the_list() -> None:
     assert url_rule("http://example.net?a@example.org/", ("example.net",)) == "ambiguous"
     assert url_rule("http://example.net?a@example.net/", ("example.net",)) is None
     assert url_rule("http://example.net/?a@example.org/", ("example.net",)) is None
+
+
+_MARKS = "\u0301\u0323" * 15
+
+
+@pytest.mark.parametrize("before", ["/", "?q=", "#"])
+def test_marks_behind_a_host_are_no_matter_of_the_host(before: str) -> None:
+    assert url_rule(f"https://example.net{before}a{_MARKS}{_MARKS}") is None
+
+
+@pytest.mark.parametrize(
+    "host", ["a" + _MARKS * 2, "a" + (_MARKS + "\u034f") * 200, "\u00e4" * 264 + ".example"]
+)
+def test_a_host_that_takes_long_to_normalize_is_refused_before(host: str) -> None:
+    assert url_rule(f"https://{host}/") == "host_syntax"

@@ -1,5 +1,6 @@
 """What would be fetched as a URI, and what all clients read in one."""
 
+import ada_url
 import pytest
 
 from gatewright.validators.uris import (
@@ -180,3 +181,39 @@ def test_what_git_would_clone_is_seen_by_the_name_of_its_member(
 ) -> None:
     assert is_remote(key, text) is found
     assert not is_remote("text", text)
+
+
+_MARKS = "\u0301\u0323" * 15
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"https://example.net/a{_MARKS}{_MARKS}",
+        f"https://example.net?q=a{_MARKS}{_MARKS}",
+        f"note:a{_MARKS}{_MARKS}",
+        f"note://host/a{_MARKS}{_MARKS}",
+        "note:" + "\u00e4" * 400,
+    ],
+)
+def test_marks_behind_a_host_are_no_matter_of_the_host(text: str) -> None:
+    assert read(text) is not None
+
+
+@pytest.mark.parametrize(
+    "before", ["https://", "HTTPS:", " https:/", "https:////", "https://u:p@", "ftp://", "file://"]
+)
+@pytest.mark.parametrize(
+    "host", ["a" + _MARKS * 2, "a" + (_MARKS + "\u034f") * 200, "a" + "%CC%81%CC%A3" * 200]
+)
+def test_a_host_that_takes_long_to_normalize_is_read_by_nobody(
+    before: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def url(text: str) -> None:
+        asked.append(text)
+        raise ValueError
+
+    monkeypatch.setattr(ada_url, "URL", url)
+    assert (read(f"{before}{host}/b"), asked) == (None, [])

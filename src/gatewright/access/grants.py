@@ -11,7 +11,7 @@ same agent, server and tool replaces the earlier one.
 
 A name that is written in another Unicode form is the same name.
 
-Everything is in memory and every question is at most eight look-ups (of names that are not ASCII, twelve more), so a decision costs the same
+Everything is in memory and every question is at most eight look-ups (of names that are not ASCII, eight more), so a decision costs the same
 with ten grants and with a hundred thousand.
 """
 
@@ -114,6 +114,8 @@ class Layer:
 
     def __init__(self, grants: Iterable[Grant] = ()) -> None:
         self._table: dict[Key, Grant] = {}
+        self._forms: dict[Key, dict[Key, None]] = {}
+        """Of agents that are not ASCII: the key with the agent in one form → those that there are."""
         self.ends: list[tuple[float, int, Key]] = []
         """When grants end, a heap; the number keeps keys uncompared."""
         self._numbers = count()
@@ -133,6 +135,17 @@ class Layer:
         found = self._table.get(key)
         return found if found is not None and found.holds(now) else None
 
+    def denies(self, agent: str, server: str, tool: str | None, now: float) -> Iterator[Grant]:
+        """The denies that hold at Unix second `now` for an agent, a token's subject as well, because of another spelling of it."""
+        form = barred_as(agent)
+        if agent.isascii() and not self._forms:
+            return
+        other = (form, server, tool)
+        for key in dict.fromkeys((other, *self._forms.get(other, ()))):
+            found = self.get(key, now) if key[0] != agent else None
+            if found is not None and found.permission == "deny":
+                yield found
+
     def put(self, grant: Grant) -> None:
         """Put one word in, in place of the one with the same key. Raises `ValueError` for one without
         a name."""
@@ -145,12 +158,13 @@ class Layer:
         """Take one word out and return it; None where there was none."""
         gone = self._table.pop(key, None)
         if gone is not None:
+            self._gone(key)
             self.changes += 1
         return gone
 
     def replace(self, grants: Iterable[Grant]) -> None:
         """From now on these are all. Read again without another word among them they change nothing: what was decided holds."""
-        before, self._table, self.ends = self._table, {}, []
+        before, self._table, self._forms, self.ends = self._table, {}, {}, []
         for grant in grants:
             self._put(grant)
         if self._table != before:
@@ -164,12 +178,15 @@ class Layer:
             # The heap has ends of grants that were replaced since; only what has really ended goes.
             if known is not None and not known.holds(now):
                 del self._table[key]
+                self._gone(key)
                 self.changes += 1
         return self.changes
 
     def _put(self, grant: Grant) -> None:
         key = grant.key
         self._table[key] = grant
+        if form := _form_of(key):
+            self._forms.setdefault(form, {})[key] = None
         if grant.expires_at is None:
             return
         heappush(self.ends, (grant.expires_at, next(self._numbers), key))
@@ -180,6 +197,20 @@ class Layer:
                 if each.expires_at is not None
             ]
             heapify(self.ends)
+
+    def _gone(self, key: Key) -> None:
+        form = _form_of(key)
+        known = self._forms.get(form) if form else None
+        if form and known:
+            known.pop(key, None)
+            if not known:
+                del self._forms[form]
+
+
+def _form_of(key: Key) -> Key | None:
+    """The key with the agent in one form, where it is not ASCII."""
+    agent, server, tool = key
+    return None if agent.isascii() else (barred_as(agent), server, tool)
 
 
 class Grants:
@@ -288,11 +319,8 @@ class Grants:
                     words.append(word)
                 else:
                     outdated = True
-        for name in barred_as(agent):
-            for layer in (self._issued, self._intended):
-                word = layer.get((name, server, tool), now)
-                if word is not None and word.permission == "deny":
-                    words.append(word)
+        for layer in (self._issued, self._intended):
+            words.extend(layer.denies(agent, server, tool, now))
         return words, outdated
 
 
@@ -301,7 +329,7 @@ def is_about(grant: Grant, agent: str) -> bool:
     subject of its token in another."""
     if grant.agent == EVERYBODY or grant.agent in spellings(agent):
         return True
-    return grant.permission == "deny" and grant.agent in barred_as(agent)
+    return grant.permission == "deny" and barred_as(grant.agent) == barred_as(agent)
 
 
 def _fits(grant: Grant, digest: Digest | None) -> bool:

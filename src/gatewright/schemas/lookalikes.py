@@ -61,12 +61,10 @@ def spellings(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((name, composed(name), normal("NFD", name))))
 
 
-def barred_as(name: str) -> tuple[str, ...]:
-    """The other Unicode forms of the subject of a token, which look the same: what is denied to one of them is denied to all."""
-    if name.isascii() or ":" not in name:
-        return ()
-    forms = dict.fromkeys((normal("NFC", name), normal("NFD", name)))
-    return tuple(one for one in forms if one != name)
+def barred_as(name: str) -> str:
+    """The one form (NFC) of all spellings of a name that Unicode takes for the same, also of the subject of a token: what is denied to
+    one of them is denied to all."""
+    return name if name.isascii() else normal("NFC", name)
 
 
 def folded(name: str) -> str:

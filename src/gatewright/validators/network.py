@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import ada_url
 import msgspec
@@ -37,6 +37,7 @@ __all__ = [
     "addresses_rule",
     "host_rule",
     "is_called_url",
+    "is_long_host",
     "is_read_alike",
     "names_url",
     "prepare",
@@ -48,6 +49,7 @@ Resolver = Callable[[str], Sequence[str]]
 """Name → all its addresses. Raises `Unresolved`."""
 
 _MAX_CHARS = 8192
+_HOST_CHARS = 255 + len(":65535")
 _MAX_REDIRECTS = 3
 
 
@@ -276,11 +278,17 @@ def _host_of(url: str) -> tuple[str | None, str]:
     after = url[len(scheme) :]
     if not _AUTHORITY.begins(after):
         return "userinfo" if _USERINFO.begins(after) else "host_syntax", ""
-    if has_long_row(
-        after
-    ):  # parsers of hosts put the marks in order, in the square of their number
+    if is_long_host(after):
         return "host_syntax", ""
     return _agreed(url)
+
+
+def is_long_host(text: str) -> bool:
+    """Whether a URL behind its `//` has a host that nobody's name is and that takes long to read: parsers put the marks on a letter in
+    order, in the square of their number, also those that are a row only without what they leave out (U+034F)."""
+    host = text.partition("/")[0].partition("?")[0].partition("#")[0]
+    plain = unquote(host)
+    return not plain.isascii() and (len(plain) > _HOST_CHARS or has_long_row(plain))
 
 
 def _agreed(url: str) -> tuple[str | None, str]:

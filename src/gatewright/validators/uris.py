@@ -14,8 +14,8 @@ from urllib.parse import unquote
 import ada_url
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
-from gatewright.secret_scanning.unicode_forms import has_long_row, normal
-from gatewright.validators.network import is_read_alike
+from gatewright.secret_scanning.unicode_forms import normal
+from gatewright.validators.network import is_long_host, is_read_alike
 
 __all__ = [
     "Reading",
@@ -188,7 +188,7 @@ def host_text(text: str) -> str | None:
 
 def read(text: str) -> Reading | None:
     """What a URI leads to; None where it is none, or one that not all clients read alike."""
-    if not text.isprintable() or "\\" in text or has_long_row(unquote(text)):
+    if not text.isprintable() or "\\" in text or _is_long(text):
         return None
     found = Reading([], [])
     # Some clients encode a blank, others end there.
@@ -200,6 +200,12 @@ def read(text: str) -> Reading | None:
         if not known:
             return None
     return found
+
+
+def _is_long(text: str) -> bool:
+    """Whether a host takes long to read. Parsers skip any number of slashes before it, and normalize none of other schemes."""
+    scheme, _, after = text.partition(":")
+    return f"{scheme.strip().lower()}:" in (*_SPECIAL, _FILE) and is_long_host(after.lstrip("/"))
 
 
 def _read(text: str, url: ada_url.URL, found: Reading) -> bool:

@@ -288,3 +288,61 @@ async def test_what_makes_room_meanwhile_is_given_first() -> None:
     stream.add(b"x" * 390)
     await slow.has(134)
     assert slow.messages == [*(b"%d" % one for one in range(100, 233)), b"x" * 390]
+
+
+async def test_who_carried_before_goes_on_where_a_newer_one_left_in_the_middle() -> None:
+    stream, old, new = _many(200), Slow(), Slow()
+    stream.attach(old.sink, 0, begun=begun)
+    seen = len(old.events)
+    stream.attach(new.sink, stream.handed, begun=begun)
+    given = seen + len(new.events)
+    stream.detach(new.sink)
+    stream.add(b"201")
+    assert stream.handed < 200
+    await old.has(201 - given + seen)
+    await asyncio.sleep(0.02)
+    stream.add(b"202")
+    assert old.messages[:seen] + new.messages + old.messages[seen:] == [
+        b"%d" % one for one in range(1, 203)
+    ]
+
+
+async def test_who_was_given_all_before_is_not_given_again_what_a_newer_one_repeated() -> None:
+    stream, old, new = Streams(1_000_000).own, Connection(), Slow()
+    stream.attach(old.sink)
+    for number in range(1, 201):
+        stream.add(b"%d" % number)
+    stream.attach(new.sink, 0, begun=begun)
+    stream.add(b"201")
+    assert len(new.events) < 200
+    stream.detach(new.sink)
+    await asyncio.sleep(0.02)
+    stream.add(b"202")
+    assert old.messages == [b"%d" % one for one in range(1, 203)]
+
+
+async def test_nothing_is_given_to_who_was_told_the_end_when_a_newer_one_leaves() -> None:
+    stream, old, new, over = _many(200), Slow(), Slow(), list[str]()
+    stream.attach(old.sink, over=lambda: over.append("old"))
+    stream.attach(new.sink, 0, begun=begun)
+    stream.add(b"201", last=True)
+    assert over == ["old"]
+    handed = stream.handed
+    stream.detach(new.sink)
+    await asyncio.sleep(0.02)
+    assert (old.events, stream.handed) == ([], handed)
+
+
+async def test_what_makes_room_for_other_sessions_is_given_first_where_it_is_repeated() -> None:
+    owns = FinishedStreams(1500)
+    one, other = (Streams(1000, owns=owns) for _ in range(2))
+    for number in range(100, 400):
+        one.own.add(b"%d" % number)
+    slow = Slow()
+    one.own.attach(slow.sink, 0, begun=begun)
+    assert len(slow.events) < 300
+    for _ in range(2):
+        other.own.add(b"x" * 400)
+    assert one.own.held == 0
+    await asyncio.sleep(0.02)
+    assert slow.messages == [b"%d" % number for number in range(100, 400)]

@@ -290,6 +290,8 @@ async def test_the_first_thing_that_is_said_tells_the_handle() -> None:
         (b"{%b}" % (b" " * 1000), {}),
         (b'{%b"content":[]}' % (b" " * 1000), {"content": []}),
         (b'{"content":"\\"_mgp\\""}', {"content": '"_mgp"'}),
+        (b'{"content":[],"\\u005fmgp":{"k":1}}', {"content": [], "_mgp": {"k": 1}}),
+        (b'{"_\\u006dgp":{"k":1},"content":[]}', {"content": [], "_mgp": {"k": 1}}),
     ],
 )
 async def test_the_answer_says_what_was_streamed(raw: bytes, kept: dict[str, Any]) -> None:
@@ -318,6 +320,22 @@ async def test_what_has_no_text_is_numbered_and_goes_on() -> None:
     one.emit(Event(CHUNK, {"content": {"type": "image", "data": "x"}}))
     one.emit(Event(CHUNK, {}))
     assert [each["index"] for each in reader.of(CHUNK)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"_mgp":{"a":"\\ud800"}}',
+        b'{"_mgp":%b%b}' % (b'{"a":' * 8000 + b"1", b"}" * 8000),
+        b'{"_mgp":%b%b}' % (b'{"a":' * 1200 + b"1", b"}" * 1200),
+        b'{"_mgp":1,}',
+    ],
+)
+async def test_what_cannot_be_read_or_written_again_goes_on_as_it_is(raw: bytes) -> None:
+    one, _, _, _ = await opened()
+    ended = over(one, Answer(raw))
+    assert isinstance(ended, Answer)
+    assert ended.raw == raw or json.loads(ended.raw)["_mgp"]["streamed"] is False
 
 
 async def test_what_is_left_out_of_a_result_is_named_in_the_log(

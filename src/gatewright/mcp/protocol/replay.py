@@ -60,15 +60,18 @@ class FinishedStreams:
 class _Connection:
     """One that carries a stream. What was kept is repeated on it in slices, and what comes meanwhile is kept behind that."""
 
-    __slots__ = ("at", "over", "repeats", "sink")
+    __slots__ = ("at", "begun", "over", "repeats", "sink")
 
-    def __init__(self, sink: Sink, over: Callable[[], None] | None) -> None:
+    def __init__(
+        self, sink: Sink, over: Callable[[], None] | None, begun: Callable[[Steps], None]
+    ) -> None:
         self.sink = sink
         self.over = over
+        self.begun = begun
         self.repeats = False
         """Whether something that was kept is still due."""
         self.at = 0
-        """The last number that it was given then."""
+        """The last number that it was given."""
 
 
 class Stream:
@@ -145,13 +148,16 @@ class Stream:
         # The newest carries from now on: that the one before it is dead may be noticed much later.
         for former in self._connections:
             self._repeated(former)
-        one = _Connection(sink, over)
+        one = _Connection(sink, over, begun)
         self._connections.append(one)
         if after is not None:
-            one.at, one.repeats = after, True
-            begun(self._repeat(one))
+            self._begin(one, after)
         elif self.ended and over is not None:
             over()
+
+    def _begin(self, one: _Connection, after: int) -> None:
+        one.at, one.repeats = after, True
+        one.begun(self._repeat(one))
 
     def _repeat(self, one: _Connection) -> Steps:
         """Give a connection what was kept and is due there, and what is kept meanwhile, one a step."""
@@ -176,11 +182,19 @@ class Stream:
                 one.over()
 
     def detach(self, sink: Sink) -> None:
-        """The connection is gone; others are not disturbed."""
+        """The connection is gone; others are not disturbed. What it was still due goes to the one that carries now."""
         # Bound methods are equal, but never identical.
-        for one in self._connections:
-            one.repeats = one.repeats and one.sink != sink
+        gone = [one for one in self._connections if one.sink == sink]
         self._connections = [one for one in self._connections if one.sink != sink]
+        due = [one.at for one in gone if one.repeats]
+        for one in gone:
+            one.repeats = False
+        # Of a stream that has ended all others were told so: who comes back asks for the rest.
+        if due and self._connections and not self.ended:
+            last = self._connections[-1]
+            # A new one: steps of the former may still wait for their turn, and are to end there.
+            self._connections[-1] = heir = _Connection(last.sink, last.over, last.begun)
+            self._begin(heir, max(last.at, *due))
 
     def end(self) -> None:
         """Nothing more will come, and whoever carries the stream is told."""
@@ -196,6 +210,15 @@ class Stream:
         """Keep nothing of what was said so far: whoever has not seen it misses it."""
         self._messages.clear()
         self._held = 0
+
+    def make_room(self) -> None:
+        """Keep nothing of it, and hand what is still due to the connection on which it is repeated first: that misses nothing."""
+        carrier = self._connections[-1] if self._connections else None
+        if carrier is not None and carrier.repeats:
+            for number, (message, _) in list(self._messages.items()):
+                if number > carrier.at:
+                    self._hand(carrier, number, message)
+        self.forget()
 
     def retain(self, may: Callable[[Any], bool]) -> None:
         """Keep of what was said so far what is about nothing, or about what `may` be told, which is asked once for each."""
@@ -275,7 +298,7 @@ class Streams:
 
     def _grown(self, own: Stream) -> None:
         if not own.ended:
-            self._owns.put(own, own.forget)
+            self._owns.put(own, own.make_room)
 
     def _finished(self, stream: Stream) -> None:
         if stream.ident in self._streams and stream is not self.own:

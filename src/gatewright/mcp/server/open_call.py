@@ -169,13 +169,15 @@ class OpenCall:
         if raw[:1] != b"{":
             return replace(outcome, raw=raw, own=False)
         # Of a large one whoever spells it wants the members as well (`outcomes`): they are read once, here.
-        large = len(raw) > LARGE
-        if large or raw.find(b'"_mgp"') >= 0 or raw[1:_BLANKS].lstrip()[:1] in _NO_MEMBER:
+        if len(raw) > LARGE or _may_say(raw):
             yield
-            members = members_of(outcome)
-            yield
-            known = self._known(members.get("_mgp", b""))
-            raw, read = with_members({**members, "_mgp": {**known, **said}})
+            try:
+                members = members_of(outcome)
+                yield
+                known = self._known(members.get("_mgp", b""))
+                raw, read = with_members({**members, "_mgp": {**known, **said}})
+            except ValueError:  # half of a character, too many levels
+                return outcome
         else:
             raw = raw[:-1] + b',"_mgp":' + jsonrpc.encode(said) + b"}"
         yield
@@ -369,6 +371,13 @@ class OpenCall:
         if number_of(left) > 0 or left == 0:
             said["estimated_remaining_ms"] = left
         self._tell(Event(PROGRESS, said))
+
+
+def _may_say(raw: bytes) -> bool:
+    """Whether a result perhaps has an `_mgp`, in escapes as well, or no member."""
+    if raw.find(b'"_mgp"') >= 0 or raw.find(b"\\u00") >= 0:
+        return True
+    return raw[1:_BLANKS].lstrip()[:1] in _NO_MEMBER
 
 
 def _is_interim(answer: Answer) -> bool:
