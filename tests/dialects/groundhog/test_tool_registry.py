@@ -323,3 +323,68 @@ async def test_what_leaves_is_not_counted_for_its_owner(monkeypatch: pytest.Monk
     assert registry._each == {"key ann": 3}
     assert {tool.name for tool in registry.tools} == {"tool-1", "tool-2", "more"}
     assert len(registry.listing.of("tools")) == 3
+
+
+async def test_what_leaves_is_marked_at_once_and_not_a_turn_later() -> None:
+    """Who registers it in that turn would hear that it is there, and it would go all the same."""
+    registry = Registry()
+    mine = replace(one(), owner="key ann")
+    registry.add(mine)
+
+    async def ahead(listing: Listing) -> None:
+        await asyncio.sleep(0)
+
+    leaving = asyncio.ensure_future(registry.leave([("tool", "1.0.0")], ahead))
+    assert registry.add(replace(mine)), "it is offered anew"
+    await leaving
+    assert [tool.name for tool in registry.tools] == ["tool"]
+    assert listed(registry) == {"tool": "1.0.0"}
+
+
+async def test_what_runs_is_the_version_that_is_listed_at_any_time_of_a_leave() -> None:
+    registry, ready = Registry(), asyncio.Event()
+    asked: list[Listing] = []
+    output = {"type": "object", "properties": {"version": {"const": "2.0.0"}}}
+    for each in (one(), one("2.0.0", outputSchema=output), one("3.0.0")):
+        registry.add(replace(each, owner="key ann"))
+
+    async def ahead(listing: Listing) -> None:
+        asked.append(listing)
+        await ready.wait()
+
+    async def same() -> None:
+        """Each listed name runs its version, under its own output schema."""
+        for name, version in listed(registry).items():
+            outcome = await ran(registry, name)
+            assert isinstance(outcome, Answer), name
+            assert json.loads(outcome.raw)["structuredContent"]["version"] == version
+
+    leaving = asyncio.create_task(registry.leave([("tool", "3.0.0"), ("tool", "2.0.0")], ahead))
+    while not asked:
+        await asyncio.sleep(0)
+        await same()
+    assert listed(registry) == {"tool": "3.0.0", "tool.v2.0.0": "2.0.0", "tool.v1.0.0": "1.0.0"}
+    registry.add(replace(one(), name="other", owner="key ann"))
+    assert {"tool", "other"} <= set(registry._functions)
+    registry.remove(("other", "1.0.0"))
+    await same()
+    ready.set()
+    await leaving
+    assert listed(registry) == {"tool": "1.0.0"}
+    assert set(registry._functions) == {"tool"}
+    await same()
+
+
+async def test_what_was_left_is_listed_no_more_where_its_next_list_cannot_be_made_ready() -> None:
+    registry = Registry()
+    for version in ("1.0.0", "2.0.0"):
+        registry.add(replace(one(version), owner="key ann"))
+
+    async def ahead(listing: Listing) -> None:
+        raise RuntimeError("no memory")
+
+    with pytest.raises(RuntimeError):
+        await registry.leave([("tool", "2.0.0")], ahead)
+    assert listed(registry) == {"tool": "1.0.0"}
+    assert json.loads((await ran(registry)).raw)["structuredContent"]["version"] == "1.0.0"
+    assert registry._leaving == {}

@@ -12,7 +12,8 @@ goes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -186,37 +187,59 @@ class Registry(LocalServer):
         if gone:
             self._offer(dict.fromkeys(name for name, _ in gone))
 
-    async def leave(
+    def leave(
         self, keys: Sequence[tuple[str, str]], ahead: Callable[[Listing], Awaitable[None]]
-    ) -> None:
+    ) -> Coroutine[None, None, None]:
         """The same in slices, however many there are, and what is listed then is made ready by `ahead`. Until then it is listed what
-        was; for whoever registers, these are gone at once."""
+        was, and runs; for whoever registers, these are gone at once, before what is returned is waited for."""
         going = {key: self._kept[key] for key in keys if key in self._kept}
         going = {key: one for key, one in going.items() if key not in self._leaving}
         self._leaving.update(going)
         for one in going.values():
             self._each[one.owner] -= 1
-        await in_slices(self._gone(going))
-        for _ in range(_ATTEMPTS):
-            version, listing = self._version, _listing(self._offered)
-            try:
+        return self._left_by(going, ahead)
+
+    async def _left_by(
+        self,
+        going: Mapping[tuple[str, str], Registered],
+        ahead: Callable[[Listing], Awaitable[None]],
+    ) -> None:
+        names = dict.fromkeys(name for name, _ in going)
+        try:
+            await in_slices(self._gone(going))
+            for _ in range(_ATTEMPTS):
+                version, groups = self._version, await in_slices(self._groups(names))
+                listing = _listing({**self._offered, **groups})
                 await ahead(listing)
-            except Exception:
-                self._tell(_listing(self._offered))
-                raise
-            if version == self._version:
-                self._tell(listing)
-                return
-        self._tell(_listing(self._offered))
+                if version == self._version:
+                    self._offer(names, listing, groups)
+                    return
+        except Exception:
+            for _ in self._gone(going):
+                pass
+            self._offer(names)
+            raise
+        self._offer(names)
 
     def _gone(self, going: Mapping[tuple[str, str], Registered]) -> Generator[None, None, None]:
+        """Only the books change: what a name runs changes together with what is listed of it, or gates would judge another version."""
         for key, one in going.items():
             yield
             if self._leaving.get(key) is one:  # else it was registered anew meanwhile
                 self._removed(key)
-                self._place(one.name)
+
+    def _groups(
+        self, names: Iterable[str]
+    ) -> Generator[None, None, Mapping[str, tuple[_Made, ...]]]:
+        """What will be listed of these names, once for each, however many of its versions went."""
+        found = {}
+        for name in names:
+            yield
+            found[name] = self._group(name, self._versions.get(name, {}))
+        return found
 
     def _removed(self, key: tuple[str, str]) -> None:
+        self._version += 1
         gone, shipped = self._kept.pop(key), self._shipped.get(key)
         if self._leaving.pop(key, None) is not None:
             self._each[gone.owner] += 1
@@ -274,15 +297,21 @@ class Registry(LocalServer):
             found.append(made if made is not None and made.of is one else _made(called, one))
         return tuple(found)
 
-    def _offer(self, names: Iterable[str], ready: Listing | None = None) -> None:
-        """Offer what there is of these names now; `ready` is what will be listed, where that is known."""
+    def _offer(
+        self,
+        names: Iterable[str],
+        ready: Listing | None = None,
+        groups: Mapping[str, tuple[_Made, ...]] = MappingProxyType({}),
+    ) -> None:
+        """Offer what there is of these names now; `ready` is what will be listed and `groups` what of each name, where that is known."""
         for name in names:
-            self._place(name)
+            self._place(name, groups.get(name))
         self._tell(_listing(self._offered) if ready is None else ready)
 
-    def _place(self, name: str) -> None:
+    def _place(self, name: str, group: tuple[_Made, ...] | None = None) -> None:
         self._version += 1
-        group = self._group(name, self._versions.get(name, {}))
+        if group is None:
+            group = self._group(name, self._versions.get(name, {}))
         for made in self._offered.get(name, ()):
             self._functions.pop(made.called, None)
             self._checks.pop(made.called, None)
