@@ -138,6 +138,10 @@ class Registry(LocalServer):
         self._next = self._version, one, listing
         return listing
 
+    def is_ready(self, one: Registered) -> bool:
+        """Whether what `coming` said of this tool holds yet."""
+        return self._next is not None and self._next[:2] == (self._version, one)
+
     def add(self, one: Registered) -> bool:
         """Offer a tool. False where it is there already. Raises `Conflict`, and `TooMany`."""
         if not self._may_come(one):
@@ -150,9 +154,9 @@ class Registry(LocalServer):
         if one.shipped:
             self._shipped[key] = one
         self._keep(one)
-        ready, self._next = self._next, None
-        as_said = ready is not None and ready[:2] == (self._version, one)
-        self._offer([one.name], ready[2] if ready is not None and as_said else None)
+        ready = self._next[2] if self._next is not None and self.is_ready(one) else None
+        self._next = None
+        self._offer([one.name], ready)
         return True
 
     def _keep(self, one: Registered) -> None:
