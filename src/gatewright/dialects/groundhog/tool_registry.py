@@ -97,6 +97,8 @@ class Registry(LocalServer):
         self._checks: dict[str, CompiledSchema] = {}
         self._versions: dict[str, dict[str, Registered]] = {}
         """The same by name, then by version."""
+        self._ranks: dict[tuple[str, str], Any] = {}
+        """Name and version → its sort key: with each new version all of its name are sorted."""
         self._offered: dict[str, tuple[_Made, ...]] = {}
         """Name → what is listed of it: what did not change is not made again."""
         self._version = 0
@@ -162,6 +164,7 @@ class Registry(LocalServer):
     def _keep(self, one: Registered) -> None:
         self._kept[one.name, one.version] = one
         self._versions.setdefault(one.name, {})[one.version] = one
+        self._ranks[one.name, one.version] = self._rank(one)
         self._names.take(one.name, one.owner)
 
     def _may_come(self, one: Registered) -> bool:
@@ -248,7 +251,7 @@ class Registry(LocalServer):
         if self._leaving.pop(key, None) is not None:
             self._each[gone.owner] += 1
         versions = self._versions[gone.name]
-        del versions[gone.version]
+        del versions[gone.version], self._ranks[key]
         if not versions:
             del self._versions[gone.name]
         self._each[gone.owner] -= 1
@@ -294,12 +297,16 @@ class Registry(LocalServer):
         """What is listed of one name: the newest version under the plain one. What did not change is not made again."""
         known = {one.called: one for one in self._offered.get(name, ())}
         found = []
-        newest = sorted(versions.values(), key=lambda one: precedence(one.version), reverse=True)
+        newest = sorted(versions.values(), key=self._rank, reverse=True)
         for number, one in enumerate(newest):
             called = name if number == 0 else f"{name}.v{one.version}"
             made = known.get(called)
             found.append(made if made is not None and made.of is one else _made(called, one))
         return tuple(found)
+
+    def _rank(self, one: Registered) -> Any:
+        known = self._ranks.get((one.name, one.version))
+        return precedence(one.version) if known is None else known
 
     def _offer(
         self,
@@ -316,17 +323,20 @@ class Registry(LocalServer):
         self._version += 1
         if group is None:
             group = self._group(name, self._versions.get(name, {}))
-        for made in self._offered.get(name, ()):
-            self._functions.pop(made.called, None)
-            self._checks.pop(made.called, None)
+        known = {one.called: one for one in self._offered.get(name, ())}
         if group:
             self._offered[name] = group
         else:
             self._offered.pop(name, None)
         for made in group:
-            self._put(made.called, made.of.run)
-            if made.check is not None:
-                self._checks[made.called] = made.check
+            if known.pop(made.called, None) is not made:
+                self._checks.pop(made.called, None)
+                self._put(made.called, made.of.run)
+                if made.check is not None:
+                    self._checks[made.called] = made.check
+        for called in known:
+            del self._functions[called]
+            self._checks.pop(called, None)
 
     def _tell(self, listing: Listing) -> None:
         self.listing = listing
