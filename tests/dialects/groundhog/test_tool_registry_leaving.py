@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -159,3 +160,22 @@ async def test_many_versions_of_one_name_are_sorted_once_when_they_leave(
     registry.remove(*((tool.name, tool.version) for tool in registry.tools))
     assert registry._ranks == {}
     assert registry._functions == {}
+
+
+async def test_what_was_left_is_gone_also_where_the_slices_of_it_fail() -> None:
+    class Broken(Registry):
+        def _groups(self, names: Iterable[str]) -> Any:
+            raise RuntimeError("no memory")
+
+    registry = Broken()
+    for each in several(3):
+        registry.add(replace(each, owner="key ann"))
+
+    async def ahead(listing: Listing) -> None:
+        raise AssertionError("nothing is made ready")
+
+    with pytest.raises(RuntimeError):
+        await registry.leave([("tool-0", "1.0.0"), ("tool-1", "1.0.0")], ahead)
+    assert len(registry.listing.of("tools")) == len(registry.tools) == 1
+    assert registry._leaving == {}
+    assert registry._each == {"key ann": 1}
