@@ -53,6 +53,19 @@ class Offered:
         self._tools = [tool for tool, _ in tools]
         self._about = {tool.target: about for tool, about in tools}
         self._hidden = hidden
+        self.taken: set[str] = set()
+        """Exposed names of what is hidden since the list was made."""
+
+    @property
+    def sight(self) -> Offered._Sight:
+        return self._Sight(self)
+
+    class _Sight:
+        def __init__(self, offered: Offered) -> None:
+            self._offered = offered
+
+        def tool(self, caller: Caller, tool: Tool) -> bool:
+            return tool.exposed not in self._offered.taken
 
     def tool(self, profile: str, name: str) -> Tool | None:
         for one in self._tools:

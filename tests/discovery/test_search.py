@@ -17,6 +17,8 @@ from gatewright.call import (
     Question,
     Tool,
 )
+from gatewright.discovery import search
+from gatewright.discovery.ranking import ranked
 from gatewright.discovery.search import TRUST_LEVELS, Search
 from gatewright.mcp.wire.groundhog import LISTED_MOST, META_TOOL, About
 from gatewright.transport.slices import whole
@@ -143,3 +145,29 @@ async def test_each_tool_says_what_mcp_has_no_place_for() -> None:
 async def test_a_wish_that_makes_no_sense_is_named(wish: dict[str, Any], words: str) -> None:
     outcome = await Search(lambda: OFFER, may_use, lambda: 0.0)(call(ANN, **wish), Nobody())
     assert outcome == Failure("invalid_params", words)
+
+
+@pytest.mark.parametrize("right", ["sight", "use"])
+async def test_what_is_taken_away_while_tools_are_ranked_is_not_listed(
+    right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer = Offered(
+        *((made("s", f"t{n}", description="Find a directory"), About(f"t{n}")) for n in range(3))
+    )
+    gone = set[str]()
+
+    def may(caller: Caller, tool: Tool, requested: frozenset[str] | None) -> bool:
+        return tool.exposed not in gone
+
+    def taking(*given: Any) -> Any:
+        (offer.taken if right == "sight" else gone).add("s__t0")
+        return ranked(*given)
+
+    monkeypatch.setattr(search, "ranked", taking)
+    outcome = await Search(lambda: offer, may, lambda: 0.0)(
+        call(ANN, query="directory", limit=2), Nobody()
+    )
+    assert isinstance(outcome, Answer)
+    found = json.loads(outcome.raw)
+    assert [one["name"] for one in found["tools"]] == ["s__t1", "s__t2"]
+    assert found["total_matches"] == 2

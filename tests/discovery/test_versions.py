@@ -158,3 +158,29 @@ async def test_a_thousand_versions_of_one_tool_are_looked_through_a_step_each(
     )
     assert await ToolIds(lambda: catalogue)("", ANN, "list", "999") == "list 999"
     assert steps == [1000]
+
+
+@pytest.mark.parametrize("changes", [1, 9])
+async def test_a_name_is_looked_up_anew_where_something_else_is_offered_meanwhile(
+    changes: int,
+) -> None:
+    """What has the version is called otherwise by then."""
+
+    def offer(*versions: tuple[str, str]) -> list[tuple[Tool, About]]:
+        return [(made("gatewright", name, name), About("list", said)) for name, said in versions]
+
+    after = Offered(*offer(("list", "3"), ("list.v1", "1.5"), ("list.v2", "1")))
+
+    class Changing(Offered):
+        left = changes
+
+        def called(self, profile: str, name: str) -> list[Tool]:
+            found = super().called(profile, name)
+            if self.left:
+                self.left -= 1
+                self.version += 1
+                self._tools, self._about = after._tools, after._about
+            return found
+
+    changing = Changing(*offer(("list", "2"), ("list.v1", "1")))
+    assert await ToolIds(lambda: changing)("", ANN, "list", "1") == "list.v2"

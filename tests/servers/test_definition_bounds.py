@@ -4,7 +4,9 @@ import msgspec
 import pytest
 
 from gatewright.call import Caller, Client
+from gatewright.discovery.search import _described
 from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.definition_bounds import check_members, check_size, comparable
 from gatewright.servers.listing import Definition, Listing, Section
@@ -27,7 +29,7 @@ def definition(called: str, key: str = "name", /, **members: msgspec.Raw) -> Def
 
 @pytest.mark.parametrize("member", ["_meta", "execution"])
 def test_an_object_of_which_no_list_can_be_made_is_named(member: str) -> None:
-    with pytest.raises(ValueError, match=f"its '{member}' has more than 10000 members"):
+    with pytest.raises(ValueError, match=f"its '{member}' has more than 9984 members"):
         check_members(definition("t", **{member: MANY}))
     check_members(definition("t", **{member: msgspec.Raw(b"[1]"), "other": MANY}))
 
@@ -56,4 +58,19 @@ async def test_one_entry_of_which_no_list_can_be_made_leaves_nobody_without_a_li
     method = next(one for one, member in LISTS.items() if member == section)
     found = await catalogue.list(method, "", Caller("ann"), Client("2025-11-25"))
     assert len(msgspec.json.decode(found)[section]) == 1
-    assert "'_meta' has more than 10000 members" in catalogue.shelf("a").warnings[0]
+    assert "'_meta' has more than 9984 members" in catalogue.shelf("a").warnings[0]
+
+
+@pytest.mark.parametrize("count", [9_984, 9_985, 10_000])
+async def test_an_object_is_readable_with_what_lists_put_into_it(count: int) -> None:
+    catalogue = Catalogue([ServerSpec(id="a")])
+    many = msgspec.Raw(b"{%b}" % b",".join(b'"%05d":1' % number for number in range(count)))
+    tool = definition("t", inputSchema=msgspec.Raw(b"{}"), _meta=many)
+    catalogue.put("a", Listing(Hello("2025-11-25", {}, {}, None), {"tools": [tool]}))
+    items = catalogue.view("").items("tools/list")
+    assert len(items) == (count == 9_984)
+    for item in items:
+        assert item.tool is not None
+        said = jsonrpc.decode_members(item.text(mgp=True))["_meta"]
+        assert len(jsonrpc.decode_members(said)) > count
+        assert _described(item, item.tool, catalogue.about(item.tool))

@@ -18,7 +18,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import LISTED_MOST, META_TOOL, About
 from gatewright.transport.slices import in_slices
 
-__all__ = ["TRUST_LEVELS", "Offer", "Search", "Shown"]
+__all__ = ["TRUST_LEVELS", "Offer", "Rules", "Search", "Shown"]
 
 TRUST_LEVELS = ("untrusted", "community", "verified", "system")
 
@@ -34,8 +34,20 @@ class Shown(Protocol):
         """Its definition as JSON text."""
 
 
+class Rules(Protocol):
+    """Who may see what, as it is now."""
+
+    @property
+    def tool(self) -> Callable[[Caller, Tool], bool]:
+        """Whether a caller may see a tool."""
+
+
 class Offer(Protocol):
     """The catalogue. Look-ups in memory."""
+
+    @property
+    def sight(self) -> Rules:
+        """Asked about one tool, whatever was made of its answers before."""
 
     @property
     def version(self) -> int:
@@ -107,11 +119,22 @@ class Search:
             if fits(about):
                 fitting.append((item, tool, about))
         best = yield from _best(fitting, wishes.get("query"))
-        members = []
-        for item, tool, about in best[: wishes.get("limit")]:
+        members: list[bytes] = []
+        most, away = wishes.get("limit") or len(best), 0
+        for item, tool, about in best:
+            if len(members) == most:
+                break
             yield
-            members.append(_described(item, tool, about))
-        return members, len(best)
+            # Once more: what ranking takes is long enough for a right to be taken away.
+            if self._may_still(call, tool):
+                members.append(_described(item, tool, about))
+            else:
+                away += 1
+        return members, len(best) - away
+
+    def _may_still(self, call: Call, tool: Tool) -> bool:
+        seen = self._offer().sight.tool(call.caller, tool)
+        return seen and self._may_use(call.caller, tool, call.requested)
 
 
 def _fits(category: str | None, trust: str | None) -> Callable[[About], bool]:

@@ -14,9 +14,12 @@ from collections.abc import Callable, Generator
 
 from gatewright.call import Caller, Tool
 from gatewright.discovery.search import Offer
-from gatewright.transport.slices import in_slices
+from gatewright.transport.slices import in_slices, whole
 
 __all__ = ["ToolIds"]
+
+_ATTEMPTS = 3
+"""How often it is looked up anew because something else was offered meanwhile; then it is looked up in one step."""
 
 
 class ToolIds:
@@ -29,14 +32,37 @@ class ToolIds:
         self, profile: str, caller: Caller, tool_id: str, version: str | None
     ) -> str:
         """The name under which the kernel finds the tool, or a name that it does not find."""
-        await self._offer().warm((profile,))
-        offer = self._offer()
-        tool = offer.tool(profile, tool_id)
-        if tool is not None and (not version or offer.about(tool).version == version):
-            return tool_id
-        if tool is not None and offer.shown_as(profile, tool.target, caller) is None:
-            return tool_id
-        return await in_slices(_meant(offer, profile, caller, tool_id, version, tool))
+        for _ in range(_ATTEMPTS):
+            await self._offer().warm((profile,))
+            offer = self._offer()
+            found = await in_slices(_as_is(offer, _found(offer, profile, caller, tool_id, version)))
+            if found is not None and self._offer() is offer:
+                return found
+        return whole(_found(self._offer(), profile, caller, tool_id, version))
+
+
+def _as_is(offer: Offer, steps: Generator[None, None, str]) -> Generator[None, None, str | None]:
+    """What the steps come to; None where something else was offered meanwhile: a name may be another tool's by then."""
+    version = offer.version
+    while version == offer.version:
+        try:
+            next(steps)
+        except StopIteration as done:
+            said: str = done.value
+            return said
+        yield
+    return None
+
+
+def _found(
+    offer: Offer, profile: str, caller: Caller, tool_id: str, version: str | None
+) -> Generator[None, None, str]:
+    tool = offer.tool(profile, tool_id)
+    if tool is not None and (not version or offer.about(tool).version == version):
+        return tool_id
+    if tool is not None and offer.shown_as(profile, tool.target, caller) is None:
+        return tool_id
+    return (yield from _meant(offer, profile, caller, tool_id, version, tool))
 
 
 def _meant(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.foreign_json import MOST_NS
+from gatewright.mcp.wire.foreign_json import MOST_MEMBERS, MOST_NS
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.servers.listing import Definition
 
@@ -18,6 +18,8 @@ _MOST_BYTES = 256 * 1024
 """Of one tool's definition. A larger one is no description of a tool, and everybody waits while it is digested and judged."""
 _MEMBERS = Limits(depth=_MOST_BYTES, keys=_MOST_BYTES, values=20_000)
 """Of one member of a definition: as many values as everybody can wait for, and no integer of thousands of digits."""
+_MOST_OWN = MOST_MEMBERS - 16
+"""Of one object that lists put members of their own into: with these it is read again."""
 _MOST_NS = MOST_NS // 4
 """What it may take to decode it once: it is decoded several times."""
 
@@ -50,7 +52,7 @@ def check_members(definition: Definition) -> None:
         raw = definition.get(name, b"")
         if bytes(raw)[:1] == b"{":
             try:
-                jsonrpc.decode_members(raw)
+                jsonrpc.decode_members(raw, _MOST_OWN)
             except ValueError as problem:
                 raise ValueError(f"its {name!r} {problem}") from None
 

@@ -8,17 +8,24 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import pytest
 
 from gatewright.app.gateway import Gateway
-from gatewright.call import Answer, Call, Caller, Client, Target, Tool, Unrecorded
+from gatewright.call import SHIPPED, Answer, Call, Caller, Client, Target, Tool, Unrecorded
 from gatewright.config.build import build
 from gatewright.config.documents import parse
+from gatewright.dialects.groundhog import feature
 from gatewright.dialects.groundhog.feature import Slow
 from gatewright.listeners import Signal
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.wire import jsonrpc
+from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.listing import Listing
+from gatewright.servers.spec import ServerSpec
 from gatewright.telemetry.metrics import CallCounts
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.http_server import CannotListen
@@ -203,3 +210,18 @@ def test_slow_and_large_calls_are_counted_and_recorded_once_each() -> None:
     slow.ended(call, Answer(b"{}"), 9.0)
     slow.ended(call, Answer(b"{}"), None)
     assert counted.warnings["files__list", "slow_execution"] == 2
+
+
+def test_who_sees_a_tool_of_the_same_name_elsewhere_knows_nothing_of_a_registered_one() -> None:
+    hello = Hello("2025-11-25", {"tools": {}}, {"name": "x", "version": "1"}, None)
+    found = Catalogue([ServerSpec(id="files"), ServerSpec(id=SHIPPED, local=True)])
+    tool = jsonrpc.decode_members(jsonrpc.encode({"name": "send", "inputSchema": {}}))
+    found.put("files", Listing(hello, {"tools": [tool]}))
+    servers: Any = SimpleNamespace(catalogue=found)
+    assert feature._knows(servers, Caller("ann"), "files", "send")
+    assert feature._knows(servers, Caller("ann"), SHIPPED, "")
+    assert not feature._knows(servers, Caller("ann"), SHIPPED, "files/send")
+    assert not feature._knows(servers, Caller("ann"), SHIPPED, "send")
+    exposed = found.tool("", "files/send")
+    assert exposed is not None
+    assert not feature._knows(servers, Caller("ann"), SHIPPED, exposed.exposed)

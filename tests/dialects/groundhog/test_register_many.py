@@ -128,3 +128,27 @@ async def test_what_was_made_ready_is_not_offered_where_something_has_left_meanw
     register = Register(msgspec.structs.replace(house.making, ahead=ahead))
     assert isinstance(await register(named("b"), NOBODY), Answer)
     assert [bytes(one["name"]) for one in house.registry.listing.of("tools")] == [b'"b"']
+
+
+async def test_what_is_listed_is_made_ready_anew_where_something_has_left_meanwhile() -> None:
+    """A few times: it is offered also where something leaves each time."""
+    house, told = House(), list[Listing]()
+    leaving = ["a", "b", "c", "d"]
+    for name in leaving:
+        assert isinstance(await house.register(named(name), NOBODY), Answer)
+    ready: list[Listing] = []
+
+    async def ahead(listing: Listing) -> None:
+        ready.append(listing)
+        if len(ready) in {1, 3, 4, 5}:
+            house.registry.remove((leaving.pop(), "1.0.0"))
+
+    house.registry.changed.listen(told.append)
+    register = Register(msgspec.structs.replace(house.making, ahead=ahead))
+    assert isinstance(await register(named("new"), NOBODY), Answer)
+    assert len(ready) == 2
+    assert told[-1] is ready[-1]
+    assert isinstance(await register(named("newer"), NOBODY), Answer)
+    assert len(ready) == 5
+    assert [tool.name for tool in house.registry.tools] == ["new", "newer"]
+    assert len(house.registry.listing.of("tools")) == 2

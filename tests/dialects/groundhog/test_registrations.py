@@ -229,3 +229,40 @@ async def test_of_many_tools_those_that_are_left_go_in_slices(
     assert registry.tools == ()
     assert found._stands == {}
     await found.close()
+
+
+@pytest.mark.parametrize("stood", [True, False])
+async def test_a_tool_that_is_registered_in_the_turn_in_which_it_was_left_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stood: bool
+) -> None:
+    """Whether its connection answered for it, or went before it did."""
+    monkeypatch.setattr(registrations, "_FEW", 0)
+    registry = Registry()
+
+    async def ahead(listing: Listing) -> None:
+        await asyncio.sleep(0)
+
+    found = Registrations(registry, state_in(tmp_path), {}, ahead)
+    request = {**changed("tool_metadata.name", "theirs"), "implementation": "connection"}
+    key = "theirs", "1.0.0"
+
+    def offer(connection: str) -> bool:
+        found.connected(connection, NOBODY)
+        run = found.connection(connection, *key)
+        assert run is not None
+        return registry.add(registered_of(read_registration(request), None, run, None))
+
+    offer("one")
+    if stood:
+        found.stands_behind("one", *key)
+    found.gone("one")
+    if not stood:
+        found.stands_behind("one", *key)
+    assert offer("two"), "it is offered anew"
+    found.stands_behind("two", *key)
+    async with asyncio.timeout(5):
+        while found._leaving:
+            await asyncio.sleep(0)
+    assert [tool.name for tool in registry.tools] == ["theirs"]
+    assert len(registry.listing.of("tools")) == 1
+    await found.close()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable
 from typing import Any
@@ -15,7 +14,6 @@ from gatewright.mcp.wire.groundhog import META_TOOL
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.objection import Objection
 from gatewright.schemas.output_filter import OutputSchema
-from gatewright.servers.listing import Listing
 from tests.gate_parts import a_tool
 
 SCHEMA = {"type": "object"}
@@ -280,46 +278,3 @@ def test_one_owner_answers_for_so_many_tools_and_no_more(monkeypatch: pytest.Mon
     assert registry.add(replace(one("4.0.0"), name="other", owner="ann"))
     registry.remove(("other", "3.0.0"), ("other", "4.0.0"), ("his", "1.0.0"))
     assert registry._each == {"": 1}
-
-
-async def test_many_that_leave_are_gone_for_who_registers_and_listed_until_the_next_list_is_ready() -> (
-    None
-):
-    told: list[int] = []
-    registry, ready = Registry(), asyncio.Event()
-    for each in several(5):
-        registry.add(replace(each, owner="key ann"))
-    registry.changed.listen(lambda listing: told.append(len(listing.of("tools"))))
-
-    async def ahead(listing: Listing) -> None:
-        await ready.wait()
-
-    keys = [(f"tool-{number}", "1.0.0") for number in range(4)]
-    leaving = asyncio.create_task(registry.leave(keys, ahead))
-    await asyncio.sleep(0)
-    assert len(registry.listing.of("tools")) == 5
-    other = replace(several(1)[0], owner="key ann", fingerprint="another")
-    assert registry.add(other), "whoever is back registers what it likes"
-    with pytest.raises(Conflict):
-        registry.add(replace(several(2)[1], owner="key bob"))
-    ready.set()
-    await leaving
-    assert told[-1] == len(registry.tools) == 2
-    assert registry.get("tool-0", "1.0.0") is other
-    assert registry._each == {"key ann": 2}
-    assert registry._leaving == {}
-
-
-async def test_what_leaves_is_not_counted_for_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gatewright.dialects.groundhog.tool_registry.MOST_EACH", 3)
-    registry = Registry()
-    for each in several(3):
-        registry.add(replace(each, owner="key ann"))
-
-    async def ahead(listing: Listing) -> None:
-        registry.add(replace(one(), name="more", owner="key ann"))
-
-    await registry.leave([("tool-0", "1.0.0"), ("none", "1")], ahead)
-    assert registry._each == {"key ann": 3}
-    assert {tool.name for tool in registry.tools} == {"tool-1", "tool-2", "more"}
-    assert len(registry.listing.of("tools")) == 3

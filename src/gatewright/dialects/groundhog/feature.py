@@ -282,7 +282,13 @@ def _knows(servers: Supervisor, caller: Caller, server: str, tool: str) -> bool:
     catalogue = servers.catalogue
     if not tool:
         return catalogue.sight.server(caller, server)
-    return catalogue.shown_as("", Target(server, tool), caller) is not None
+    # By its full name alone: by the plain one another server's tool may be called.
+    found = catalogue.tool("", f"{server}/{tool}")
+    return (
+        found is not None
+        and found.target == Target(server, tool)
+        and catalogue.sight.tool(caller, found)
+    )
 
 
 def _trust(caller: Caller) -> str:

@@ -38,6 +38,8 @@ __all__ = ["Making", "Register", "Shipped", "definition_of", "registered_of"]
 _REST, _LONGEST_S = 3, 0.05
 """What is offered is made anew with each registration, in one piece. Who registers many tools waits between them, three times as long as one
 took, so that most of the time is everybody else's."""
+_ATTEMPTS = 3
+"""How often what will be listed is made ready, where something else is listed meanwhile; then it is made in one piece."""
 
 _RISKS = ("safe", "moderate", "dangerous")
 
@@ -176,10 +178,14 @@ class Register:
         making = self._making
         await making.known()
         self._check_name(one)
-        listing = making.registry.coming(one)
-        if listing is not None:
+        for _ in range(_ATTEMPTS):
+            listing = making.registry.coming(one)
+            if listing is None:
+                break
             await making.ahead(listing)
             self._check_name(one)  # others may have listed something meanwhile
+            if making.registry.is_ready(one):  # else tools were left meanwhile
+                break
         return making.registry.add(one)
 
     def _check_name(self, tool: Registered) -> None:

@@ -12,7 +12,8 @@ goes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -96,6 +97,8 @@ class Registry(LocalServer):
         self._checks: dict[str, CompiledSchema] = {}
         self._versions: dict[str, dict[str, Registered]] = {}
         """The same by name, then by version."""
+        self._ranks: dict[tuple[str, str], Any] = {}
+        """Name and version → its sort key: with each new version all of its name are sorted."""
         self._offered: dict[str, tuple[_Made, ...]] = {}
         """Name → what is listed of it: what did not change is not made again."""
         self._version = 0
@@ -137,6 +140,10 @@ class Registry(LocalServer):
         self._next = self._version, one, listing
         return listing
 
+    def is_ready(self, one: Registered) -> bool:
+        """Whether what `coming` said of this tool holds yet."""
+        return self._next is not None and self._next[:2] == (self._version, one)
+
     def add(self, one: Registered) -> bool:
         """Offer a tool. False where it is there already. Raises `Conflict`, and `TooMany`."""
         if not self._may_come(one):
@@ -149,14 +156,15 @@ class Registry(LocalServer):
         if one.shipped:
             self._shipped[key] = one
         self._keep(one)
-        ready, self._next = self._next, None
-        as_said = ready is not None and ready[:2] == (self._version, one)
-        self._offer([one.name], ready[2] if ready is not None and as_said else None)
+        ready = self._next[2] if self._next is not None and self.is_ready(one) else None
+        self._next = None
+        self._offer([one.name], ready)
         return True
 
     def _keep(self, one: Registered) -> None:
         self._kept[one.name, one.version] = one
         self._versions.setdefault(one.name, {})[one.version] = one
+        self._ranks[one.name, one.version] = self._rank(one)
         self._names.take(one.name, one.owner)
 
     def _may_come(self, one: Registered) -> bool:
@@ -186,42 +194,64 @@ class Registry(LocalServer):
         if gone:
             self._offer(dict.fromkeys(name for name, _ in gone))
 
-    async def leave(
+    def leave(
         self, keys: Sequence[tuple[str, str]], ahead: Callable[[Listing], Awaitable[None]]
-    ) -> None:
+    ) -> Coroutine[None, None, None]:
         """The same in slices, however many there are, and what is listed then is made ready by `ahead`. Until then it is listed what
-        was; for whoever registers, these are gone at once."""
+        was, and runs; for whoever registers, these are gone at once, before what is returned is waited for."""
         going = {key: self._kept[key] for key in keys if key in self._kept}
         going = {key: one for key, one in going.items() if key not in self._leaving}
         self._leaving.update(going)
         for one in going.values():
             self._each[one.owner] -= 1
-        await in_slices(self._gone(going))
-        for _ in range(_ATTEMPTS):
-            version, listing = self._version, _listing(self._offered)
-            try:
+        return self._left_by(going, ahead)
+
+    async def _left_by(
+        self,
+        going: Mapping[tuple[str, str], Registered],
+        ahead: Callable[[Listing], Awaitable[None]],
+    ) -> None:
+        names = dict.fromkeys(name for name, _ in going)
+        try:
+            await in_slices(self._gone(going))
+            for _ in range(_ATTEMPTS):
+                version, groups = self._version, await in_slices(self._groups(names))
+                listing = _listing({**self._offered, **groups})
                 await ahead(listing)
-            except Exception:
-                self._tell(_listing(self._offered))
-                raise
-            if version == self._version:
-                self._tell(listing)
-                return
-        self._tell(_listing(self._offered))
+                if version == self._version:
+                    self._offer(names, listing, groups)
+                    return
+        except Exception:
+            for _ in self._gone(going):
+                pass
+            self._offer(names)
+            raise
+        self._offer(names)
 
     def _gone(self, going: Mapping[tuple[str, str], Registered]) -> Generator[None, None, None]:
+        """Only the books change: what a name runs changes together with what is listed of it, or gates would judge another version."""
         for key, one in going.items():
             yield
             if self._leaving.get(key) is one:  # else it was registered anew meanwhile
                 self._removed(key)
-                self._place(one.name)
+
+    def _groups(
+        self, names: Iterable[str]
+    ) -> Generator[None, None, Mapping[str, tuple[_Made, ...]]]:
+        """What will be listed of these names, once for each, however many of its versions went."""
+        found = {}
+        for name in names:
+            yield
+            found[name] = self._group(name, self._versions.get(name, {}))
+        return found
 
     def _removed(self, key: tuple[str, str]) -> None:
+        self._version += 1
         gone, shipped = self._kept.pop(key), self._shipped.get(key)
         if self._leaving.pop(key, None) is not None:
             self._each[gone.owner] += 1
         versions = self._versions[gone.name]
-        del versions[gone.version]
+        del versions[gone.version], self._ranks[key]
         if not versions:
             del self._versions[gone.name]
         self._each[gone.owner] -= 1
@@ -267,33 +297,46 @@ class Registry(LocalServer):
         """What is listed of one name: the newest version under the plain one. What did not change is not made again."""
         known = {one.called: one for one in self._offered.get(name, ())}
         found = []
-        newest = sorted(versions.values(), key=lambda one: precedence(one.version), reverse=True)
+        newest = sorted(versions.values(), key=self._rank, reverse=True)
         for number, one in enumerate(newest):
             called = name if number == 0 else f"{name}.v{one.version}"
             made = known.get(called)
             found.append(made if made is not None and made.of is one else _made(called, one))
         return tuple(found)
 
-    def _offer(self, names: Iterable[str], ready: Listing | None = None) -> None:
-        """Offer what there is of these names now; `ready` is what will be listed, where that is known."""
+    def _rank(self, one: Registered) -> Any:
+        known = self._ranks.get((one.name, one.version))
+        return precedence(one.version) if known is None else known
+
+    def _offer(
+        self,
+        names: Iterable[str],
+        ready: Listing | None = None,
+        groups: Mapping[str, tuple[_Made, ...]] = MappingProxyType({}),
+    ) -> None:
+        """Offer what there is of these names now; `ready` is what will be listed and `groups` what of each name, where that is known."""
         for name in names:
-            self._place(name)
+            self._place(name, groups.get(name))
         self._tell(_listing(self._offered) if ready is None else ready)
 
-    def _place(self, name: str) -> None:
+    def _place(self, name: str, group: tuple[_Made, ...] | None = None) -> None:
         self._version += 1
-        group = self._group(name, self._versions.get(name, {}))
-        for made in self._offered.get(name, ()):
-            self._functions.pop(made.called, None)
-            self._checks.pop(made.called, None)
+        if group is None:
+            group = self._group(name, self._versions.get(name, {}))
+        known = {one.called: one for one in self._offered.get(name, ())}
         if group:
             self._offered[name] = group
         else:
             self._offered.pop(name, None)
         for made in group:
-            self._put(made.called, made.of.run)
-            if made.check is not None:
-                self._checks[made.called] = made.check
+            if known.pop(made.called, None) is not made:
+                self._checks.pop(made.called, None)
+                self._put(made.called, made.of.run)
+                if made.check is not None:
+                    self._checks[made.called] = made.check
+        for called in known:
+            del self._functions[called]
+            self._checks.pop(called, None)
 
     def _tell(self, listing: Listing) -> None:
         self.listing = listing
