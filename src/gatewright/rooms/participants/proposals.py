@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.payload import Chat, Operation, Responded, kind_of
 
 __all__ = ["EXPIRES_S", "HELD_BYTES", "Ledger", "Pending", "Proposal", "Status"]
@@ -263,6 +264,16 @@ class Ledger:
         found.status = "failed" if failed else "fulfilled"
         found.response = response
         return found
+
+    def answer_text(self, request: str, response: str, by: str, payload: bytes) -> None:
+        """The same of a JSON-RPC response as it is sent."""
+        message = jsonrpc.parse(payload)
+        if isinstance(message, jsonrpc.Response):
+            # Of a result, which may be long, no more is needed than whether it is an error.
+            result = message.result if message.result[:1] == b"{" else b"{}"
+            mark = jsonrpc.members_named(result, "isError").get("isError", b"")
+            said = Responded(message.id, {"isError": bytes(mark) == b"true"}, message.error or None)
+            self.answer(request, response, by, said)
 
     def word_of(self, proposal: Proposal, by: str) -> str:
         """What somebody says to decide against a proposal: the proposer withdraws it; whoever is to do it rejects it, and whoever could
