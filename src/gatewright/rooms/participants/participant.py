@@ -117,7 +117,8 @@ class Participant:
         return self.roster.capabilities
 
     def _gone(self, name: str) -> None:
-        self.proposals.left(name)
+        for one in self.proposals.left(name):
+            self._proposed.fail(one.id, GoneError(one.reason))
 
     # -- what arrives
 
