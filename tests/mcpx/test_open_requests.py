@@ -253,3 +253,13 @@ def test_who_takes_the_name_of_one_who_left_answers_nothing_that_was_put_to_that
     assert set(asked._since) == {"ann", "bank"}
     asked.left("bank")
     assert set(asked._since) == {"ann"}
+
+
+def test_a_request_names_a_proposal_letter_by_letter() -> None:
+    """Whoever reads ids as UUIDs would take it for one, though it was not judged as one."""
+    asked = OpenRequests()
+    asked.note(said("mcp/proposal:tools/call:x", "ab-1", "ann", ("bank",)))
+    kind = "mcp/request:tools/call:x"
+    assert "spelled" in asked.objection(said(kind, "r", "eve", ("eve",), "{AB1}"))
+    assert not asked.objection(said(kind, "r", "eve", ("eve",), "ab2"))
+    assert not asked.objection(said(kind, "r", "eve", ("bank",), "ab-1"))

@@ -84,7 +84,16 @@ class OpenRequests:
             return self._not_asked(envelope)
         return ""
 
+    def _misspelled(self, named: str) -> str:
+        """Why a request must not be named so: its id reads alike and is another."""
+        alike = bool(named) and named not in self._requests and self._folded[_fold(named)] > 0
+        return "correlation_id has to be spelled as the id of what it names is" if alike else ""
+
     def _put_elsewhere(self, envelope: Envelope) -> str:
+        if _is(envelope.kind, REQUEST):
+            flaw = self._misspelled(envelope.correlation_id or "")
+            if flaw:
+                return flaw
         proposal = self._fulfils(envelope)
         if (
             proposal is None
@@ -106,8 +115,7 @@ class OpenRequests:
         named = envelope.correlation_id or ""
         request = self._requests.get(named)
         if request is None:
-            alike = bool(named) and self._folded[_fold(named)] > 0
-            return "correlation_id has to be spelled as the id of the request is" if alike else ""
+            return self._misspelled(named)
         if request.proposed:
             return ""
         sender = envelope.sender

@@ -246,7 +246,8 @@ class Ledger:
             return False
         self._fulfilments.pop(found.fulfilment or "", None)
         found.status, found.decided_by, found.fulfilment = "fulfilling", by, request
-        found.asked = frozenset(asked)
+        # Put to everybody, it is done by another than who asks for it.
+        found.asked = frozenset(asked) if found.named else frozenset(asked) - {by}
         found.unheard = not any(map(self._there, found.asked))
         self._fulfilments[request] = found.id
         return True

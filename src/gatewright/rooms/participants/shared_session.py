@@ -64,6 +64,10 @@ class SharedSession:
         """URI → who has subscribed to it."""
         self._held: Counter[str] = Counter()
         """Participant → how many it holds."""
+        self._pending: Counter[tuple[str, str]] = Counter()
+        """URI and who asks for it → requests that are not answered yet."""
+        self._granted: set[tuple[str, str]] = set()
+        """URI and holder, where the server has said yes."""
         self._questions: dict[str, tuple[str, Any]] = {}
         """Our token of a question → who was asked, and the server's token."""
 
@@ -78,22 +82,39 @@ class SharedSession:
     # -- subscriptions
 
     def subscribe(self, uri: str, who: str) -> Subscribing:
-        """`who` subscribes, from now on."""
+        """`who` subscribes, from now on; `settle` says what has come of it, but where there are too many."""
         holders = self._holders.get(uri, set())
+        if who not in holders and (self._held[who] >= EACH or self._held.total() >= ALL):
+            return "crowded"
+        self._pending[uri, who] += 1
         if who in holders:
             return "held"
-        if self._held[who] >= EACH or self._held.total() >= ALL:
-            return "crowded"
         self._held[who] += 1
         self._holders.setdefault(uri, holders).add(who)
         return "ask"
+
+    def settle(self, uri: str, who: str, *, granted: bool) -> Subscribing:
+        """The server has answered a subscription of `who`, or nobody waits for that any more. `ask` where nobody has it now: who
+        was granted it before, or asks for it once more, keeps it."""
+        self._pending[uri, who] -= 1
+        waits = self._pending[uri, who] > 0
+        if not waits:
+            del self._pending[uri, who]
+        if who not in self._holders.get(uri, ()):
+            return "held"
+        if granted:
+            self._granted.add((uri, who))
+        if waits or (uri, who) in self._granted:
+            return "held"
+        return self.unsubscribe(uri, who)
 
     def unsubscribe(self, uri: str, who: str) -> Subscribing:
         """`who` has it no more: `ask` where nobody has."""
         holders = self._holders.get(uri, set())
         if who not in holders:
-            return "held"
+            return "held" if holders else "ask"
         holders.discard(who)
+        self._granted.discard((uri, who))
         self._held[who] -= 1
         if not self._held[who]:
             del self._held[who]
@@ -104,6 +125,8 @@ class SharedSession:
 
     def left(self, who: str) -> list[str]:
         """`who` is gone. What nobody has subscribed to any more."""
+        if who not in self._held:
+            return []
         held = [uri for uri, holders in self._holders.items() if who in holders]
         return [uri for uri in held if self.unsubscribe(uri, who) == "ask"]
 
