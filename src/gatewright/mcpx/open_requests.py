@@ -39,7 +39,7 @@ class _Request:
 
     def __init__(self, asked: Envelope, at: int, *, proposed: bool, itself: bool = False) -> None:
         self.at = at
-        """The how manieth of its topic it is."""
+        """Its number among those of its topic."""
         self.asker = asked.sender
         self.method = _method(asked.kind)
         self.proposed = proposed

@@ -102,7 +102,7 @@ class ServerSeat(_Seat):
             found = await future
         if found.error:
             raise _as_error(found.error)
-        self._hello = found.result
+        self._hello = self._session.shown(found.result)
         self._send(jsonrpc.notification("notifications/initialized", {}))
 
     async def __call__(self, frame: bytes, envelope: Envelope) -> bytes | None:
@@ -141,7 +141,7 @@ class ServerSeat(_Seat):
                 return jsonrpc.response(request.id, b"{}")
             return await self._asked.put(spelled(request), who, self._send)
         if self._session.subscribe(uri, who) == "crowded":
-            crowded = "too many subscriptions; unsubscribe from others first"
+            crowded = "too many subscriptions, or a URI of more than 8192 characters; unsubscribe from others first"
             return jsonrpc.error(request.id, (_INTERNAL, crowded))
         granted = False
         try:

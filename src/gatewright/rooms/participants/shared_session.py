@@ -17,11 +17,15 @@ import msgspec
 
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["EACH", "SharedSession", "Subscribing", "spelled"]
+__all__ = ["EACH", "URI_CHARS", "SharedSession", "Subscribing", "spelled"]
 
 EACH = 256
 """How many resources one participant may have subscribed to at once."""
 ALL = 10_000
+URI_CHARS = 8192
+"""How long the URI of a subscription is at most."""
+_SERVED = frozenset({"completions", "prompts", "resources", "tools"})
+"""Capabilities of a server of which every member of the room has the use."""
 _SUBSCRIBE, _UNSUBSCRIBE = "resources/subscribe", "resources/unsubscribe"
 _ASKED = frozenset(
     {
@@ -42,7 +46,7 @@ _ASKED = frozenset(
 """What clients of the revision 2025-06-18 ask, but for `logging/setLevel`: one level holds for all."""
 
 Subscribing = Literal["ask", "held", "crowded"]
-"""Whether the server is asked, or it needs not to be, or there are too many already."""
+"""Whether the server is asked, or it needs not to be, or there are too many already, or its URI is too long."""
 
 
 def spelled(message: jsonrpc.Request | jsonrpc.Notification) -> dict[str, msgspec.Raw]:
@@ -79,12 +83,22 @@ class SharedSession:
             return "the server is shared by all of this room, and so is the level of its log: nobody sets it"
         return f"the session that this room shares has no {method[:128]}"
 
+    def shown(self, hello: bytes) -> bytes:
+        """What the members of the room are told of the result of `initialize`: without capabilities whose requests are refused here."""
+        said = jsonrpc.decode(hello)
+        able = said.get("capabilities") if isinstance(said, dict) else None
+        if not isinstance(able, dict):
+            return hello
+        kept = {name: value for name, value in able.items() if name in _SERVED}
+        return jsonrpc.encode({**said, "capabilities": kept})
+
     # -- subscriptions
 
     def subscribe(self, uri: str, who: str) -> Subscribing:
         """`who` subscribes, from now on; `settle` says what has come of it, but where there are too many."""
         holders = self._holders.get(uri, set())
-        if who not in holders and (self._held[who] >= EACH or self._held.total() >= ALL):
+        full = self._held[who] >= EACH or self._held.total() >= ALL or len(uri) > URI_CHARS
+        if who not in holders and full:
             return "crowded"
         self._pending[uri, who] += 1
         if who in holders:
