@@ -232,3 +232,34 @@ def test_one_request_to_very_many_is_remembered_all_the_same() -> None:
     asked = OpenRequests(kept_chars=10)
     asked.note(said("mcp/request", "1", "a", ("b" * 20,)))
     assert asked.objection(said("mcp/response", "r", "mallory", about="1"))
+
+
+def test_who_takes_the_name_of_one_who_left_answers_nothing_that_was_put_to_that_one() -> None:
+    asked = OpenRequests()
+    kind = "mcp/request:tools/call:x"
+    for name in ("ann", "bank"):
+        asked.joined(name)
+    asked.note(said("mcp/proposal:tools/call:x", "p", "ann", ("bank",)))
+    asked.note(said(kind, "1", "ann", ("bank",)))
+    asked.left("bank")
+    asked.joined("bank")
+    answers = [said("mcp/response:tools/call:x", "9", "bank", ("ann",), one) for one in "12"]
+    assert asked.objection(answers[0])
+    asked.note(said(kind, "2", "ann", ("bank",), "p"))
+    assert not asked.objection(answers[1])
+    # Nor does it itself what was proposed to that one.
+    asked.note(said(kind, "3", "bank", ("bank",), "p"))
+    assert asked.objection(said("mcp/response:tools/call:x", "9", "bank", ("ann",), "3"))
+    assert set(asked._since) == {"ann", "bank"}
+    asked.left("bank")
+    assert set(asked._since) == {"ann"}
+
+
+def test_a_request_names_a_proposal_letter_by_letter() -> None:
+    """Whoever reads ids as UUIDs would take it for one, though it was not judged as one."""
+    asked = OpenRequests()
+    asked.note(said("mcp/proposal:tools/call:x", "ab-1", "ann", ("bank",)))
+    kind = "mcp/request:tools/call:x"
+    assert "spelled" in asked.objection(said(kind, "r", "eve", ("eve",), "{AB1}"))
+    assert not asked.objection(said(kind, "r", "eve", ("eve",), "ab2"))
+    assert not asked.objection(said(kind, "r", "eve", ("bank",), "ab-1"))

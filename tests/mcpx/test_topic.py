@@ -299,3 +299,37 @@ def test_what_the_gateways_own_tell_somebody_by_name_nobody_else_hears() -> None
         for one in those
     }
     assert got == {"house": ["ann"], "ann": ["ann"], "bob": ["house", "ann"]}
+
+
+def test_a_newcomer_answers_nothing_that_was_put_to_its_name_before_but_a_new_connection_does() -> (
+    None
+):
+    for leaves in (True, False):
+        here = room()
+        ann, bank, again = member("ann"), member("bank"), member("bank")
+        for one in (ann, bank):
+            here.join(one)
+        ask = here.judge(ann, says(ann, "mcp/request:tools/call:x", id="r", to=["bank"]), 0.0)
+        assert isinstance(ask, Envelope)
+        here.route(ann, ask)
+        if leaves:
+            here.leave(bank)
+        here.join(again)
+        kind = "mcp/response:tools/call:x"
+        answer = says(again, kind, id="a", to=["ann"], correlation_id="r")
+        assert isinstance(here.judge(again, answer, 0.0), No) == leaves
+        # Who leaves by a former connection of its own makes it no newcomer.
+        assert here.leave(bank) is False
+
+
+def test_nobody_gets_a_message_twice_where_some_had_it_before_the_others() -> None:
+    here = room()
+    ann, new = member("ann"), member("new")
+    here.join(ann)
+    list(here.flush())
+    here.join(new)
+    list(here.flush())
+    say(here, ann, "1")
+    say(here, ann, "2")
+    assert [_told(one) for one in here.flush_to(new).messages] == ["1", "2"]
+    assert heard(here) == {"ann": ["1", "2"]}

@@ -6,7 +6,7 @@ by its correlation alone would otherwise believe anybody in the topic: ids are t
 
 A request that names a proposal, and asks for what is proposed, goes to those whom the proposal names: whoever may call tools would
 otherwise put it to itself, and its answer would be the outcome. Nor does anybody answer a request of its own, but who was named in
-a proposal and does itself what was put to it.
+a proposal and does itself what was put to it. Who comes under a name later was not asked what was put to that name before.
 
 An id belongs to whoever used it first: a second request under it could make its sender the one who was asked. A response names
 it letter by letter: who reads ids as UUIDs takes `{AB…}` for `ab…`, and would believe whoever spells it so.
@@ -35,9 +35,11 @@ _MARKS = str.maketrans("", "", "{}- ")
 
 
 class _Request:
-    __slots__ = ("answered", "asker", "gone", "itself", "method", "proposed", "size", "to")
+    __slots__ = ("answered", "asker", "at", "gone", "itself", "method", "proposed", "size", "to")
 
-    def __init__(self, asked: Envelope, *, proposed: bool, itself: bool = False) -> None:
+    def __init__(self, asked: Envelope, at: int, *, proposed: bool, itself: bool = False) -> None:
+        self.at = at
+        """Its number among those of its topic."""
         self.asker = asked.sender
         self.method = _method(asked.kind)
         self.proposed = proposed
@@ -67,6 +69,9 @@ class OpenRequests:
         """Asker → what its requests count together."""
         self._folded: Counter[str] = Counter()
         """How many of them read alike."""
+        self._count = 0
+        self._since: dict[str, int] = {}
+        """Who is here → how many requests there were before."""
 
     def objection(self, envelope: Envelope) -> str:
         """Why a message must not pass; empty where it may."""
@@ -79,7 +84,16 @@ class OpenRequests:
             return self._not_asked(envelope)
         return ""
 
+    def _misspelled(self, named: str) -> str:
+        """Why a request must not be named so: its id reads alike and is another."""
+        alike = bool(named) and named not in self._requests and self._folded[_fold(named)] > 0
+        return "correlation_id has to be spelled as the id of what it names is" if alike else ""
+
     def _put_elsewhere(self, envelope: Envelope) -> str:
+        if _is(envelope.kind, REQUEST):
+            flaw = self._misspelled(envelope.correlation_id or "")
+            if flaw:
+                return flaw
         proposal = self._fulfils(envelope)
         if (
             proposal is None
@@ -101,18 +115,21 @@ class OpenRequests:
         named = envelope.correlation_id or ""
         request = self._requests.get(named)
         if request is None:
-            alike = bool(named) and self._folded[_fold(named)] > 0
-            return "correlation_id has to be spelled as the id of the request is" if alike else ""
+            return self._misspelled(named)
         if request.proposed:
             return ""
         sender = envelope.sender
         # Put to nobody by name: everybody but the asker may answer.
         own = sender == request.asker and not request.itself
-        if own or (request.to and sender not in request.to):
+        if own or (request.to and not self._is_put_to(request, sender)):
             return "this request was not put to you; only who is named in its `to` may answer it"
         if sender in request.answered:
             return "you have answered this request already"
         return ""
+
+    def _is_put_to(self, request: _Request, name: str) -> bool:
+        """Whether somebody is named in a request; not where it came since, and another was called so then, or nobody."""
+        return name in request.to and request.at > self._since.get(name, 0)
 
     def note(self, envelope: Envelope) -> None:
         """A message passes."""
@@ -132,16 +149,22 @@ class OpenRequests:
             return None
         return found.asker if found.proposed else None
 
+    def joined(self, name: str) -> None:
+        """Somebody has come, who was asked nothing yet."""
+        self._since[name] = self._count
+
     def left(self, name: str) -> None:
         """Somebody has left: what becomes of its proposals is not for whoever takes its name."""
+        self._since.pop(name, None)
         for id in self._by.get(name, ()):
             self._requests[id].gone = True
 
     def _ask(self, envelope: Envelope, *, proposed: bool) -> None:
         asker = envelope.sender
         fulfilled = self._fulfils(envelope)
-        itself = fulfilled is not None and asker in fulfilled.to
-        request = _Request(envelope, proposed=proposed, itself=itself)
+        itself = fulfilled is not None and self._is_put_to(fulfilled, asker)
+        self._count += 1
+        request = _Request(envelope, self._count, proposed=proposed, itself=itself)
         known = self._requests.get(envelope.id)
         if known is None:
             self._by[asker] = mine = self._by.pop(asker, {})  # who asked last is forgotten last

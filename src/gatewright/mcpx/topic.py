@@ -143,6 +143,8 @@ class Room:
         self._asked = OpenRequests()
         self._out: list[Message] = []
         self._number = 0
+        self._told = 0
+        """The highest number that a member had heard of before the others."""
 
     # -- who is here
 
@@ -162,12 +164,14 @@ class Room:
             before.is_here = False
         self.members[member.id] = member
         member.is_here = True
-        member.heard = self._number
+        member.heard = self._told = self._number
         self.welcome(member, others)
         self.patient = patient  # whoever seats a member asks `flush_to` for its welcome
         # A place that is taken over is no news, unless who has it may now send something else.
         if before is None or before.text != member.text:
             self._present("join", member)
+        if before is None:
+            self._asked.joined(member.id)
         return before
 
     def leave(self, member: Member) -> bool:
@@ -316,7 +320,7 @@ class Room:
     def flush_to(self, member: Member) -> Batch:
         """What waits for one member, before the others get theirs."""
         batch = Batch([one for one in self._out if one.is_for(member)])
-        member.heard = self._number
+        member.heard = self._told = self._number
         return batch
 
     def flush(self) -> Iterator[tuple[Batch, Sequence[Member]]]:
@@ -333,7 +337,7 @@ class Room:
         plain: list[Member] = []
         calm: list[Member] = []
         special: list[Member] = []
-        if not named and not directed:
+        if not named and not directed and self._told < first:
             plain = list(self.members.values())
         else:
             meant = {name for message in wide.messages for name in message.to}

@@ -15,6 +15,7 @@ from gatewright.mcpx.capabilities import PROFILES, Capabilities
 from gatewright.mcpx.topic import Bounds, Mode
 from gatewright.rooms.trust_store import Word
 from gatewright.schemas.lookalikes import keys, spellings
+from gatewright.secret_scanning.escape_invisible import is_unseen
 
 __all__ = [
     "Access",
@@ -144,9 +145,11 @@ class Policy(msgspec.Struct, frozen=True):
         return Topic(self.topic_access) if found is None else found
 
     def is_reserved(self, participant: str) -> bool:
-        """Whether a name is that of one of the gateway's own, or looks like it."""
-        alike = set(keys(participant))
-        return any(not alike.isdisjoint(keys(one)) for one in self.reserved)
+        """Whether a name is that of one of the gateway's own, or looks like it, in any case and without what nobody sees of it."""
+        name = "".join(char for char in participant if not is_unseen(char))
+        alike = {*keys(name), *keys(name.casefold())}
+        # In capitals an i is confused with other letters than the small one.
+        return any(not alike.isdisjoint(keys(one) + keys(one.upper())) for one in self.reserved)
 
     def lets_in(self, identity: Identity, topic: str) -> bool:
         """Whether a topic is open to a participant."""

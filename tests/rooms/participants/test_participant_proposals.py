@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from gatewright.rooms.participants import NotFulfillableError, RoomRefusedError
+from gatewright.rooms.participants import GoneError, NotFulfillableError, RoomRefusedError
 from tests.rooms.participants.bus import Bus, call, within
 from tests.rooms.participants.test_participant import PROPOSAL_ONLY, Worker
 
@@ -62,7 +62,7 @@ async def test_what_everybody_may_do_is_not_done_by_who_asks_for_it() -> None:
 
 
 async def test_an_answer_is_not_for_whoever_takes_the_name_of_who_asked_or_proposed() -> None:
-    for gone, hear in (("eve", ["ada"]), ("ada", [])):
+    for gone, hear in (("eve", ["ada"]), ("ada", ["eve"])):
         bus, worker = Bus(), Worker()
         worker.hold = asyncio.Event()
         bus.join("worker", responder=worker)
@@ -160,3 +160,27 @@ async def test_another_operation_under_the_name_of_a_proposal_is_no_fulfilment()
     bus.raw("mal", "mcp/request:tools/call:dig", body, to=["worker"], correlation_id=pending.id)
     await asyncio.sleep(0)
     assert pending.proposal.status == "pending"
+
+
+async def test_who_proposed_is_told_at_once_where_who_was_asked_for_it_has_left() -> None:
+    """And who is called so next does not give the outcome."""
+    bus, worker = Bus(), Worker()
+    worker.hold = asyncio.Event()
+    bus.join("worker", responder=worker)
+    eve, ada = bus.join("eve", PROPOSAL_ONLY), bus.join("ada")
+    pending = eve.propose("tools/call", call("dig"), to=["worker"])
+    outcome = asyncio.create_task(pending.outcome())
+    asking = asyncio.create_task(ada.fulfil(pending.id))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    request = bus.of("ada")[-1]["id"]
+    for event in ("leave", "join"):
+        told = {"event": event, "participant": {"id": "worker", "capabilities": ["mcp/*"]}}
+        bus.system("presence", told)
+    forged = {"jsonrpc": "2.0", "id": 1, "result": {"did": "nothing"}}
+    bus.raw("worker", "mcp/response:tools/call:dig", forged, to=["eve"], correlation_id=request)
+    with pytest.raises(GoneError, match="worker"):
+        await within(outcome, 3)
+    with pytest.raises(GoneError, match="worker"):
+        await within(asking, 3)
+    assert pending.proposal.status == "failed"

@@ -151,3 +151,33 @@ def test_each_word_about_a_proposal_counts_of_whose_it_is_alone(
             counts = ledger.hear(about, who, Chat(word)) is proposal
         found |= {said} if counts else set()
     assert found == (COUNTS[to, who] if about == "p" else set())
+
+
+def test_who_takes_the_name_of_one_who_left_does_not_answer_in_its_place() -> None:
+    ledger = Ledger(clock=lambda: 0.0)
+    for id, asked in (("p", ["worker"]), ("q", ["worker", "other"])):
+        ledger.open(id, "eve", DIG, asked)
+        assert ledger.fulfil(id, f"r{id}", "ada", DIG, asked)
+    ended = ledger.left("worker")
+    assert [(one.id, one.status, one.response) for one in ended] == [("p", "failed", None)]
+    assert "worker" in ended[0].reason
+    for id in ("p", "q"):
+        assert ledger.answer(f"r{id}", "a", "worker", Responded(b"1", {})) is None
+    assert ledger.answer("rq", "a", "other", Responded(b"1", {})) is ledger.find("q")
+
+
+def test_who_takes_a_name_neither_withdraws_nor_rejects_nor_does_what_was_put_to_that_name() -> (
+    None
+):
+    able = {"ada"}
+    ledger = Ledger(clock=lambda: 0.0, may=lambda name, kind: name in able)
+    found = ledger.open("p", "eve", DIG, ["worker"])
+    assert ledger.left("worker") == ledger.left("eve") == []
+    assert ledger.hear("p", "worker", Chat("rejected")) is None
+    assert ledger.hear("p", "eve", Chat("withdrawn")) is None
+    assert not ledger.fulfil("p", "r", "worker", DIG, ["worker"])
+    able |= {"eve"}
+    assert (ledger.word_of(found, "eve"), ledger.word_of(found, "ada")) == ("rejected", "rejected")
+    # Who is called so now may be asked by others, who see who that is.
+    assert ledger.fulfil("p", "r", "ada", DIG, ["worker"])
+    assert ledger.answer("r", "a", "worker", Responded(b"1", {})) is found

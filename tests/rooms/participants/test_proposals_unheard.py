@@ -90,3 +90,14 @@ async def test_what_stays_open_ends_as_any_other(end: str) -> None:
     assert scene.worker.asked == []
     with pytest.raises(NotFulfillableError):
         await scene.ada.fulfil(id)
+
+
+async def test_who_asks_itself_and_nobody_who_is_there_blocks_nothing() -> None:
+    """Its own answer would count for nothing, so that nobody could ever end it."""
+    scene = Scene()
+    scene.bus.join("mal")
+    scene.ask("mal", "not-here")
+    assert scene.eve.proposals.is_open(scene.pending.proposal)
+    scene.ask("worker")
+    await settled()
+    assert len(scene.worker.asked) == 1

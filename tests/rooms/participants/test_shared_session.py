@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.mcp.wire import jsonrpc
-from gatewright.rooms.participants.shared_session import EACH, SharedSession, spelled
+from gatewright.rooms.participants.shared_session import EACH, URI_CHARS, SharedSession, spelled
 
 
 def test_what_would_be_set_for_all_and_what_the_revision_does_not_have_is_refused() -> None:
@@ -25,7 +25,7 @@ def test_the_server_hears_of_the_last_who_ends_a_subscription_alone() -> None:
     assert session.unsubscribe("a", "ana") == "held"
     assert session.unsubscribe("a", "ana") == "held"
     assert session.unsubscribe("a", "bob") == "ask"
-    assert session.unsubscribe("a", "bob") == "held"
+    assert session.unsubscribe("a", "bob") == "ask"  # nobody has it: the server may know better
 
 
 def test_who_leaves_ends_what_nobody_else_has() -> None:
@@ -75,3 +75,35 @@ def test_a_message_is_spelled_anew_whatever_its_escapes() -> None:
     said = jsonrpc.encode(spelled(message))
     assert b"\\" not in said
     assert jsonrpc.decode(said) == jsonrpc.decode(raw)
+
+
+def test_a_hello_promises_what_the_shared_session_serves_alone() -> None:
+    session = SharedSession()
+    served = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {**served, "logging": {}, "tasks": {}},
+    }
+    shown = jsonrpc.decode(session.shown(jsonrpc.encode(hello)))
+    assert shown == {"protocolVersion": "2025-06-18", "capabilities": served}
+    for odd in (b"{}", b"3", b'{"capabilities":3}'):
+        assert session.shown(odd) == odd
+
+
+def test_no_uri_of_a_subscription_is_longer_than_the_room_keeps() -> None:
+    session = SharedSession()
+    assert session.subscribe("x" * (URI_CHARS + 1), "ana") == "crowded"
+    assert (session._holders, session._pending) == ({}, {})
+    assert session.subscribe("x" * URI_CHARS, "ana") == "ask"
+
+
+def test_what_is_given_up_while_it_is_granted_elsewhere_is_kept() -> None:
+    session = SharedSession()
+    for _ in range(2):
+        session.subscribe("a", "ana")
+    assert session.settle("a", "ana", granted=True) == "held"
+    assert session.settle("a", "ana", granted=False) == "held"
+    assert session.left("ana") == ["a"]
+    session.subscribe("a", "ana")
+    assert session.settle("a", "ana", granted=False) == "ask"
+    assert (session._holders, session._pending, session._granted) == ({}, {}, set())

@@ -34,6 +34,7 @@ _REMEMBERED = 256
 _BUSY = (-32000, "too many requests at once; ask again")
 _INTERNAL = -32603
 _REFUSED = -32600
+_GAVE_UP = "who asked for this has left the room, so that it was given up; it may have been begun"
 
 
 class Answering:
@@ -47,7 +48,7 @@ class Answering:
         name: Callable[[], str],
     ) -> None:
         """`send` says the answer to an envelope: the id of that message, None where it may not be said. `name` is
-        what the participant is called."""
+        what the participant is called. Where the envelope has no sender, who asked has left."""
         self._responder = responder
         self._send = send
         self._name = name
@@ -56,7 +57,7 @@ class Answering:
         self._asking: dict[asyncio.Task[None], str] = {}
         """Those that somebody waits for, with their senders."""
         self._nobodys: set[asyncio.Task[None] | None] = set()
-        """Those whose sender has left meanwhile."""
+        """Those whose sender has left meanwhile: its name hears nothing of them."""
         self._running: Counter[str] = Counter()
         self._sent: dict[str, tuple[Envelope, bytes]] = {}
         """Id of an answer → what it was to: the last ones, in case the gateway does not pass one on."""
@@ -66,7 +67,7 @@ class Answering:
         id is carried out, that one's answer is the only one: nobody could tell an error from it."""
         sender, ident = envelope.sender, request.ident
         if flaw:
-            if ident is not None and (sender, envelope.id) not in self._tasks.values():
+            if ident is not None and not self._answers(sender, envelope.id):
                 self.answer(envelope, ident, jsonrpc.error(ident, (_REFUSED, flaw)))
             return
         # Notifications have room beyond `ALL`: a cancellation must come through when everything is busy.
@@ -82,17 +83,31 @@ class Answering:
         self._tasks[task] = sender, envelope.id
         if ident is not None:
             self._asking[task] = sender
+            task.add_done_callback(lambda task: self._given_up(task, envelope, ident))
         task.add_done_callback(self._done)
 
+    def _answers(self, sender: str, id: str) -> bool:
+        """Whether a message of this sender and id is carried out, for one who is still there to hear the answer."""
+        said = sender, id
+        return any(one == said and task not in self._nobodys for task, one in self._tasks.items())
+
     def left(self, name: str) -> None:
-        """A participant has left the room: what it asked for and was not begun is not, and nothing of the rest is answered: whoever is
-        called so next is another. The responder learns of it by itself."""
+        """A participant has left the room: what it asked for and was not begun is not, and nothing of the rest is answered to that
+        name: whoever is called so next is another. The responder learns of it by itself."""
         for task, sender in self._asking.items():
-            work = task.get_coro()
             if sender == name:
                 self._nobodys.add(task)
-            if sender == name and iscoroutine(work) and getcoroutinestate(work) == CORO_CREATED:
-                task.cancel()
+                work = task.get_coro()
+                if iscoroutine(work) and getcoroutinestate(work) == CORO_CREATED:
+                    task.cancel()
+
+    def _given_up(self, task: asyncio.Task[None], envelope: Envelope, ident: bytes) -> None:
+        if task in self._nobodys and task.cancelled():
+            self._answer_others(envelope, ident, jsonrpc.error(ident, (_INTERNAL, _GAVE_UP)))
+
+    def _answer_others(self, envelope: Envelope, ident: bytes, payload: bytes) -> None:
+        """Say the answer to whoever else waits for it than the one who asked and has left: who proposed it."""
+        self.answer(msgspec.structs.replace(envelope, sender=""), ident, payload)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
@@ -116,8 +131,8 @@ class Answering:
             answer = jsonrpc.error(request.ident, (-32601, said))
         if answer is None or request.ident is None:
             return
-        if asyncio.current_task() not in self._nobodys:
-            self.answer(envelope, request.ident, answer)
+        left = asyncio.current_task() in self._nobodys
+        (self._answer_others if left else self.answer)(envelope, request.ident, answer)
 
     def answer(self, envelope: Envelope, ident: bytes, payload: bytes) -> None:
         """Say the answer to a request at once."""

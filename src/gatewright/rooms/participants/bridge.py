@@ -80,9 +80,13 @@ class ServerSeat(_Seat):
         if who is not None:
             self._asked.gone(who, self._send)
             for uri in self._session.left(who):
-                ident, future = self._asked.ask()
-                future.cancel()  # nobody waits for the answer
-                self._send(jsonrpc.request(ident, "resources/unsubscribe", {"uri": uri}))
+                self._end(uri)
+
+    def _end(self, uri: str) -> None:
+        """Nobody has a subscription any more, nor waits for the answer to that."""
+        ident, future = self._asked.ask()
+        future.cancel()
+        self._send(jsonrpc.request(ident, "resources/unsubscribe", {"uri": uri}))
 
     def attach(self, pipe: Pipe) -> None:
         """Use this pipe to the server."""
@@ -98,7 +102,7 @@ class ServerSeat(_Seat):
             found = await future
         if found.error:
             raise _as_error(found.error)
-        self._hello = found.result
+        self._hello = self._session.shown(found.result)
         self._send(jsonrpc.notification("notifications/initialized", {}))
 
     async def __call__(self, frame: bytes, envelope: Envelope) -> bytes | None:
@@ -133,21 +137,20 @@ class ServerSeat(_Seat):
         if not isinstance(uri, str):
             return jsonrpc.error(request.id, (jsonrpc.INVALID_PARAMS, "uri must be a string"))
         if request.method == "resources/unsubscribe":
-            if self._session.unsubscribe(uri, who) == "held":  # by others, or not by this one
+            if self._session.unsubscribe(uri, who) == "held":  # by others
                 return jsonrpc.response(request.id, b"{}")
             return await self._asked.put(spelled(request), who, self._send)
-        held = self._session.subscribe(uri, who)
-        if held == "crowded":
-            crowded = "too many subscriptions; unsubscribe from others first"
+        if self._session.subscribe(uri, who) == "crowded":
+            crowded = "too many subscriptions, or a URI of more than 8192 characters; unsubscribe from others first"
             return jsonrpc.error(request.id, (_INTERNAL, crowded))
-        holds = held == "held"
+        granted = False
         try:
             answer = await self._asked.put(spelled(request), who, self._send)
             said = jsonrpc.parse(answer)
-            holds = holds or (isinstance(said, jsonrpc.Response) and not said.error)
-        finally:
-            if not holds:
-                self._session.unsubscribe(uri, who)
+            granted = isinstance(said, jsonrpc.Response) and not said.error
+        finally:  # what was given up the server may have begun, or another may have had it
+            if self._session.settle(uri, who, granted=granted) == "ask":
+                self._end(uri)
         return answer
 
     # -- the pipe's

@@ -94,7 +94,7 @@ class Participant:
         self._report_to = report_to
         self._clock = clock
         self._fresh = fresh
-        self.roster = Roster(self._requests.left, self._answering.left, self._gone)
+        self.roster = Roster(self._requests.left, self._gone, self._answering.left)
         self.conduct = conduct or Conduct()
         there, may = self.roster.has, self.roster.may
         self.proposals = Ledger(clock=clock, expires_s=expires_s, there=there, may=may)
@@ -117,7 +117,8 @@ class Participant:
         return self.roster.capabilities
 
     def _gone(self, name: str) -> None:
-        self.proposals.left(name)
+        for one in self.proposals.left(name):
+            self._proposed.fail(one.id, GoneError(one.reason))
 
     # -- what arrives
 
@@ -211,21 +212,15 @@ class Participant:
         if not self.capabilities.allows(kind):
             log.warning("%s may not send %s; the request stays unanswered", self.id, kind)
             return None
-        to = [envelope.sender]
+        to = [envelope.sender] if envelope.sender else []  # or it has left
         proposal = self.proposals.fulfilled_by(envelope.id)
         if proposal is not None and proposal.proposer not in to:
             to += [] if proposal.away else [proposal.proposer]
-        try:
-            id = self._put(kind, payload, to, envelope.id)
+        try:  # to nobody it would be for everybody
+            id = self._put(kind, payload, to, envelope.id) if to else None
         except GoneError:
             return None
-        message = jsonrpc.parse(payload)
-        if isinstance(message, jsonrpc.Response):
-            # Of a result, which may be long, the ledger needs no more than whether it is an error.
-            result = message.result if message.result[:1] == b"{" else b"{}"
-            mark = jsonrpc.members_named(result, "isError").get("isError", b"")
-            said = Responded(message.id, {"isError": bytes(mark) == b"true"}, message.error or None)
-            self.proposals.answer(envelope.id, id, self.id, said)
+        self.proposals.answer_text(envelope.id, id or "", self.id, payload)
         return id
 
     def _responded(self, envelope: Envelope, said: Responded) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.payload import Chat, Operation, Responded, kind_of
 
 __all__ = ["EXPIRES_S", "HELD_BYTES", "Ledger", "Pending", "Proposal", "Status"]
@@ -58,15 +59,30 @@ class Proposal(msgspec.Struct):
     """Bytes of its payload."""
     away: bool = False
     """Whether its proposer has left: whoever is called so now is another."""
+    strangers: set[str] = msgspec.field(default_factory=set)
+    """Of those it was put to by name, those that have left since: whoever is called so now is another."""
     named: frozenset[str] = frozenset()
     """Those to whom it was put, of whom each may do it; nobody: everybody."""
 
     def may_do(self, asked: Collection[str], by: str) -> bool:
         """Whether a request of `by` to these can fulfil it: some of those it was put to, and nobody else; where it was put to nobody by
         name, somebody other than who asks. What is put to everybody at once has no one answer."""
-        if not asked:
+        if not asked or (by in self.strangers and by in asked):
             return False
         return self.named.issuperset(asked) if self.named else any(one != by for one in asked)
+
+    def lose(self, name: str) -> bool:
+        """Somebody has left, and speaks about it no more. True where it fails by that: who was asked for it is gone."""
+        if name in self.named:
+            self.strangers.add(name)
+        if self.status != "fulfilling" or self.unheard or name not in self.asked:
+            return False
+        self.asked -= {name}
+        if self.asked:
+            return False
+        self.status = "failed"
+        self.reason = f"{name} was asked for it and has left; whether it was done is not known"
+        return True
 
     @property
     def state(self) -> str:
@@ -230,15 +246,17 @@ class Ledger:
             return False
         self._fulfilments.pop(found.fulfilment or "", None)
         found.status, found.decided_by, found.fulfilment = "fulfilling", by, request
-        found.asked = frozenset(asked)
+        # Put to everybody, it is done by another than who asks for it.
+        found.asked = frozenset(asked) if found.named else frozenset(asked) - {by}
         found.unheard = not any(map(self._there, found.asked))
         self._fulfilments[request] = found.id
         return True
 
-    def left(self, name: str) -> None:
-        """Somebody has left the room."""
+    def left(self, name: str) -> list[Proposal]:
+        """Somebody has left the room. The proposals that fail by it: nobody else was asked for them."""
         for id in self._by.get(name, ()):
             self._proposals[id].away = True
+        return [one for one in self._proposals.values() if one.lose(name)]
 
     def reopen(self, request: str) -> None:
         """A request was not passed on: what it would have fulfilled is as open as before."""
@@ -264,12 +282,23 @@ class Ledger:
         found.response = response
         return found
 
+    def answer_text(self, request: str, response: str, by: str, payload: bytes) -> None:
+        """The same of a JSON-RPC response as it is sent."""
+        message = jsonrpc.parse(payload)
+        if isinstance(message, jsonrpc.Response):
+            # Of a result, which may be long, no more is needed than whether it is an error.
+            result = message.result if message.result[:1] == b"{" else b"{}"
+            mark = jsonrpc.members_named(result, "isError").get("isError", b"")
+            said = Responded(message.id, {"isError": bytes(mark) == b"true"}, message.error or None)
+            self.answer(request, response, by, said)
+
     def word_of(self, proposal: Proposal, by: str) -> str:
         """What somebody says to decide against a proposal: the proposer withdraws it; whoever is to do it rejects it, and whoever could
         ask for it. Empty for everybody else: who may only chat ends nothing of others."""
-        if by == proposal.proposer:
+        if by == proposal.proposer and not proposal.away:
             return "withdrawn"
-        able = by in proposal.named or self._may(by, kind_of("mcp/request", proposal.operation))
+        meant = by in proposal.named and by not in proposal.strangers
+        able = meant or self._may(by, kind_of("mcp/request", proposal.operation))
         return "rejected" if able else ""
 
     def hear(self, id: str | None, by: str, chat: Chat) -> Proposal | None:

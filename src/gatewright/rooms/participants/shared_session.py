@@ -17,11 +17,15 @@ import msgspec
 
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["EACH", "SharedSession", "Subscribing", "spelled"]
+__all__ = ["EACH", "URI_CHARS", "SharedSession", "Subscribing", "spelled"]
 
 EACH = 256
 """How many resources one participant may have subscribed to at once."""
 ALL = 10_000
+URI_CHARS = 8192
+"""How long the URI of a subscription is at most."""
+_SERVED = frozenset({"completions", "prompts", "resources", "tools"})
+"""Capabilities of a server of which every member of the room has the use."""
 _SUBSCRIBE, _UNSUBSCRIBE = "resources/subscribe", "resources/unsubscribe"
 _ASKED = frozenset(
     {
@@ -42,7 +46,7 @@ _ASKED = frozenset(
 """What clients of the revision 2025-06-18 ask, but for `logging/setLevel`: one level holds for all."""
 
 Subscribing = Literal["ask", "held", "crowded"]
-"""Whether the server is asked, or it needs not to be, or there are too many already."""
+"""Whether the server is asked, or it needs not to be, or there are too many already, or its URI is too long."""
 
 
 def spelled(message: jsonrpc.Request | jsonrpc.Notification) -> dict[str, msgspec.Raw]:
@@ -64,6 +68,10 @@ class SharedSession:
         """URI → who has subscribed to it."""
         self._held: Counter[str] = Counter()
         """Participant → how many it holds."""
+        self._pending: Counter[tuple[str, str]] = Counter()
+        """URI and who asks for it → requests that are not answered yet."""
+        self._granted: set[tuple[str, str]] = set()
+        """URI and holder, where the server has said yes."""
         self._questions: dict[str, tuple[str, Any]] = {}
         """Our token of a question → who was asked, and the server's token."""
 
@@ -75,25 +83,52 @@ class SharedSession:
             return "the server is shared by all of this room, and so is the level of its log: nobody sets it"
         return f"the session that this room shares has no {method[:128]}"
 
+    def shown(self, hello: bytes) -> bytes:
+        """What the members of the room are told of the result of `initialize`: without capabilities whose requests are refused here."""
+        said = jsonrpc.decode(hello)
+        able = said.get("capabilities") if isinstance(said, dict) else None
+        if not isinstance(able, dict):
+            return hello
+        kept = {name: value for name, value in able.items() if name in _SERVED}
+        return jsonrpc.encode({**said, "capabilities": kept})
+
     # -- subscriptions
 
     def subscribe(self, uri: str, who: str) -> Subscribing:
-        """`who` subscribes, from now on."""
+        """`who` subscribes, from now on; `settle` says what has come of it, but where there are too many."""
         holders = self._holders.get(uri, set())
+        full = self._held[who] >= EACH or self._held.total() >= ALL or len(uri) > URI_CHARS
+        if who not in holders and full:
+            return "crowded"
+        self._pending[uri, who] += 1
         if who in holders:
             return "held"
-        if self._held[who] >= EACH or self._held.total() >= ALL:
-            return "crowded"
         self._held[who] += 1
         self._holders.setdefault(uri, holders).add(who)
         return "ask"
+
+    def settle(self, uri: str, who: str, *, granted: bool) -> Subscribing:
+        """The server has answered a subscription of `who`, or nobody waits for that any more. `ask` where nobody has it now: who
+        was granted it before, or asks for it once more, keeps it."""
+        self._pending[uri, who] -= 1
+        waits = self._pending[uri, who] > 0
+        if not waits:
+            del self._pending[uri, who]
+        if who not in self._holders.get(uri, ()):
+            return "held"
+        if granted:
+            self._granted.add((uri, who))
+        if waits or (uri, who) in self._granted:
+            return "held"
+        return self.unsubscribe(uri, who)
 
     def unsubscribe(self, uri: str, who: str) -> Subscribing:
         """`who` has it no more: `ask` where nobody has."""
         holders = self._holders.get(uri, set())
         if who not in holders:
-            return "held"
+            return "held" if holders else "ask"
         holders.discard(who)
+        self._granted.discard((uri, who))
         self._held[who] -= 1
         if not self._held[who]:
             del self._held[who]
@@ -104,6 +139,8 @@ class SharedSession:
 
     def left(self, who: str) -> list[str]:
         """`who` is gone. What nobody has subscribed to any more."""
+        if who not in self._held:
+            return []
         held = [uri for uri, holders in self._holders.items() if who in holders]
         return [uri for uri in held if self.unsubscribe(uri, who) == "ask"]
 
