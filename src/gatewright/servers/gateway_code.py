@@ -120,14 +120,14 @@ def _entries(one: Kept, changed: Set[Path]) -> Iterator[tuple[str, bool]]:
         if folder in place.parents:
             name = place.relative_to(folder).parts[0]
             yield name, place == folder / name
-    for entry in _links(folder):
+    for entry in _symlinks(folder):
         if _is_changed(folder / entry, changed):
             yield entry, True
         elif any(real_path(folder / entry) in place.parents for place in changed):
             yield entry, False
 
 
-def _links(folder: Path) -> list[str]:
+def _symlinks(folder: Path) -> list[str]:
     """Those in a folder; none where this user may not look. What an entry is, the listing itself says of most."""
     try:
         with os.scandir(folder) as found:
