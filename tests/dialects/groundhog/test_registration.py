@@ -58,6 +58,8 @@ def test_what_is_missing_is_named(path: str, missing: list[str]) -> None:
         ("tool_metadata.name", "two words"),
         ("tool_metadata.name", "x" * 129),
         ("tool_metadata.name", "another.v1.0.0"),
+        ("tool_metadata.name", "another.v1.0.0-a.vx"),
+        ("tool_metadata.name", "another.v1.0.0-a.v2.vx"),
         ("tool_metadata.name", ["x"]),
         ("tool_metadata.version", "latest"),
         ("tool_metadata.version", 1),

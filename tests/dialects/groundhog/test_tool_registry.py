@@ -278,3 +278,14 @@ def test_one_owner_answers_for_so_many_tools_and_no_more(monkeypatch: pytest.Mon
     assert registry.add(replace(one("4.0.0"), name="other", owner="ann"))
     registry.remove(("other", "3.0.0"), ("other", "4.0.0"), ("his", "1.0.0"))
     assert registry._each == {"": 1}
+
+
+def test_what_is_called_like_an_older_version_leaves_nothing_behind() -> None:
+    """No registration is called so (`registration`); what is shipped may be."""
+    registry = Registry()
+    tools = [one("1.0.0-a.vx"), one("2.0.0"), replace(one(), name="tool.v1.0.0-a.vx")]
+    for each in tools:
+        registry.add(each)
+    for each in reversed(tools):
+        registry.remove((each.name, each.version))
+    assert ([*registry.listing.of("tools")], len(registry.tools)) == ([], 0)

@@ -101,3 +101,27 @@ async def test_who_comes_back_and_says_it_again_is_told_that_it_was_heard() -> N
     ((said),) = bus.of("worker")
     assert "was heard before" in said["payload"]["error"]["message"]
     assert len(worker.asked) == 1
+
+
+async def test_who_comes_back_and_says_it_again_takes_no_answer_from_who_proposed_it() -> None:
+    """Of each who is asked the gateway passes on one answer to a request."""
+    bus, worker = Bus(), Worker()
+    worker.hold = asyncio.Event()
+    bus.join("worker", responder=worker)
+    bus.join("ada")
+    pending = bus.join("eve", PROPOSAL_ONLY).propose("tools/call", call("dig"), to=["worker"])
+    outcome = asyncio.create_task(pending.outcome())
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call("dig")}
+    kind, about = "mcp/request:tools/call:dig", pending.id
+    id = bus.raw("ada", kind, body, to=["worker"], correlation_id=about)
+    await _turns()
+    _presence(bus, "leave", "ada")
+    _presence(bus, "join", "ada")
+    for ident in (1, 2):
+        again = {**body, "id": ident}
+        bus.raw("ada", kind, again, to=["worker"], id=id, correlation_id=about)
+    await _turns()
+    assert bus.of("worker") == []
+    worker.hold.set()
+    assert await within(outcome) == {"did": "tools/call", "for": "ada"}
+    assert len(worker.asked) == 1

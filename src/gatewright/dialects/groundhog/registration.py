@@ -21,8 +21,8 @@ from gatewright.sdk.versions import is_version
 __all__ = ["Flawed", "Profile", "Wanted", "read_registration"]
 
 _NAME = Pattern(r"[A-Za-z0-9_.\-]{1,128}")
-_OLDER = Pattern(r".+\.v(.+)")
-"""What the older versions of a tool are called (`dialects.groundhog.tool_registry`); no tool may be called so itself."""
+_OLDER = ".v"
+"""What stands before the version in the name of an older version of a tool (`dialects.groundhog.tool_registry`); no tool may be called so itself."""
 _TEXT_CHARS = 4096
 _CATEGORIES_MOST = 32
 _SECONDS_MOST = 3600.0
@@ -112,8 +112,10 @@ def _named(metadata: Mapping[str, Any]) -> str:
     name = metadata["name"]
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise _bad("tool_metadata.name", "it is 1 to 128 of A-Z, a-z, 0-9, _, . and -")
-    older = _OLDER.fullmatch(name)
-    if older and is_version(older[1]):
+    # Whatever a tool and its version are called: `x` in 1.0.0-a.vx is `x.v1.0.0-a.vx`.
+    if any(
+        name.startswith(_OLDER, at) and is_version(name[at + 2 :]) for at in range(1, len(name))
+    ):
         raise _bad("tool_metadata.name", "names that end in .vVERSION are those of older versions")
     return name
 

@@ -335,7 +335,7 @@ class Registry(LocalServer):
                 if made.check is not None:
                     self._checks[made.called] = made.check
         for called in known:
-            del self._functions[called]
+            self._functions.pop(called, None)
             self._checks.pop(called, None)
 
     def _tell(self, listing: Listing) -> None:

@@ -62,12 +62,15 @@ class Answering:
         self._sent: dict[str, tuple[Envelope, bytes]] = {}
         """Id of an answer → what it was to: the last ones, in case the gateway does not pass one on."""
 
-    def take(self, envelope: Envelope, request: Requested, flaw: str = "") -> None:
+    def take(
+        self, envelope: Envelope, request: Requested, flaw: str = "", *, proposed: bool = False
+    ) -> None:
         """Answer one request, by and by; at once with `flaw` where it may not be carried out. While one of the same sender and
-        id is carried out, that one's answer is the only one: nobody could tell an error from it."""
+        id is carried out, that one's answer is the only one: nobody could tell an error from it; also whoever `proposed` it, who
+        waits for the answer when the sender has left."""
         sender, ident = envelope.sender, request.ident
         if flaw:
-            if ident is not None and not self._answers(sender, envelope.id):
+            if ident is not None and not self._answers(sender, envelope.id, proposed=proposed):
                 self.answer(envelope, ident, jsonrpc.error(ident, (_REFUSED, flaw)))
             return
         # Notifications have room beyond `ALL`: a cancellation must come through when everything is busy.
@@ -86,10 +89,13 @@ class Answering:
             task.add_done_callback(lambda task: self._given_up(task, envelope, ident))
         task.add_done_callback(self._done)
 
-    def _answers(self, sender: str, id: str) -> bool:
+    def _answers(self, sender: str, id: str, *, proposed: bool) -> bool:
         """Whether a message of this sender and id is carried out, for one who is still there to hear the answer."""
         said = sender, id
-        return any(one == said and task not in self._nobodys for task, one in self._tasks.items())
+        return any(
+            one == said and (proposed or task not in self._nobodys)
+            for task, one in self._tasks.items()
+        )
 
     def left(self, name: str) -> None:
         """A participant has left the room: what it asked for and was not begun is not, and nothing of the rest is answered to that

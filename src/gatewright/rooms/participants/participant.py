@@ -200,12 +200,17 @@ class Participant:
         operation, about = request.operation, envelope.correlation_id
         mine = self.id in envelope.to or (not envelope.to and operation.method in HARMLESS)
         if mine and not self._once.is_new(envelope, request):
-            self._answering.take(envelope, request, HEARD)
+            self._take(envelope, request, HEARD)
             return
         flaw = self._once.flaw(envelope, request)  # before `fulfil` takes the proposal
         self.proposals.fulfil(about, envelope.id, envelope.sender, operation, envelope.to)
         if mine:
-            self._answering.take(envelope, request, flaw)
+            self._take(envelope, request, flaw)
+
+    def _take(self, envelope: Envelope, request: Requested, flaw: str) -> None:
+        found = self.proposals.fulfilled_by(envelope.id)
+        proposed = found is not None and not found.away
+        self._answering.take(envelope, request, flaw, proposed=proposed)
 
     def _answer(self, envelope: Envelope, payload: bytes) -> str | None:
         kind = "mcp/response" + envelope.kind.removeprefix("mcp/request")
