@@ -12,8 +12,9 @@ import site
 import ssl
 import sys
 from codecs import BOM_UTF8
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
+from importlib.machinery import all_suffixes
 from importlib.util import find_spec
 from itertools import dropwhile, islice
 from pathlib import Path
@@ -111,20 +112,26 @@ def _shadow(path: Path, folder: str) -> Kept:
 
 
 def _entries(one: Kept, changed: Set[Path]) -> Iterator[tuple[str, bool]]:
-    """What is in a folder of modules and may become others' words, and whether all of it may, or only what is in it. What is whole needs no
+    """What is in a folder of modules and may become others' words, and whether code of it may, or only data in it. What is whole needs no
     place in it looked at, but links lead out of it."""
     if one.modules is None:
         return
     folder = real_path(one.path)
     for place in changed if not one.whole else ():
         if folder in place.parents:
-            name = place.relative_to(folder).parts[0]
-            yield name, place == folder / name
+            name, *inner = place.relative_to(folder).parts
+            yield name, not inner or _is_code(place, inner)
     for entry in _symlinks(folder):
         if _is_changed(folder / entry, changed):
             yield entry, True
         elif any(real_path(folder / entry) in place.parents for place in changed):
             yield entry, False
+
+
+def _is_code(place: Path, inner: Sequence[str]) -> bool:
+    """Whether what is so far in a package is itself imported with it: a module, modules that were compiled, a package in it."""
+    module = place.name.endswith(tuple(all_suffixes())) or "__pycache__" in inner
+    return module or bool(next(place.glob("__init__.*"), None))
 
 
 def _symlinks(folder: Path) -> list[str]:

@@ -88,6 +88,8 @@ def test_a_hello_promises_what_the_shared_session_serves_alone() -> None:
     assert shown == {"protocolVersion": "2025-06-18", "capabilities": served}
     for odd in (b"{}", b"3", b'{"capabilities":3}'):
         assert session.shown(odd) == odd
+    half = rb'{"capabilities":{"logging":{}},"instructions":"\ud800"}'  # cannot be read: as it is
+    assert session.shown(half) == half
 
 
 def test_no_uri_of_a_subscription_is_longer_than_the_room_keeps() -> None:

@@ -85,8 +85,11 @@ class SharedSession:
 
     def shown(self, hello: bytes) -> bytes:
         """What the members of the room are told of the result of `initialize`: without capabilities whose requests are refused here."""
-        said = jsonrpc.decode(hello)
-        able = said.get("capabilities") if isinstance(said, dict) else None
+        try:
+            said = jsonrpc.decode_members(hello)
+            able = jsonrpc.decode(bytes(said["capabilities"]))
+        except (KeyError, ValueError):
+            return hello
         if not isinstance(able, dict):
             return hello
         kept = {name: value for name, value in able.items() if name in _SERVED}
