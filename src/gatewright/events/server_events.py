@@ -44,7 +44,7 @@ EVENT_MOST = EVENT_BYTES
 """Bytes of one event, as JSON: it goes to everybody who wants it."""
 
 _WARNED_MOST, _WORD_MOST = 256, 128
-_SAME_ID = "gives one id to several subscriptions: the first of them alone is heard"
+_SAME_ID = "gives one id to several subscriptions: one of them alone is heard, the first of a session, without sessions the last"
 
 
 class ServerEvents:
