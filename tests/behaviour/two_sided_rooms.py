@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from gatewright.app.gateway import Gateway
@@ -43,6 +43,7 @@ class Said:
         self.ident, self.kind = str(envelope["id"]), str(envelope["kind"])
         self.sender, self.to = str(envelope["from"]), tuple(envelope.get("to") or ())
         self.about = str(envelope.get("correlation_id") or "")
+        self.method = self.kind.partition(":")[2].partition(":")[0]
         self.passes = False
         self.readers: dict[Chair, int] = {}
         """Who is to hear it, and in which place."""
@@ -54,9 +55,19 @@ class Said:
 
 
 class _Request:
-    def __init__(self, asker: str, to: Sequence[str], *, proposed: bool) -> None:
+    def __init__(
+        self, asker: str, to: Sequence[str], here: Iterable[Chair], *, proposed: str | None = None
+    ) -> None:
+        """`here` are those who sit in its topic; `proposed` is the method that is proposed."""
         self.asker, self.to, self.proposed = asker, tuple(to), proposed
+        self.here = {one.name: one.turn for one in here}
+        self.itself = False
+        """Whether its asker may answer it: it does itself what was proposed to it."""
         self.answered: set[str] = set()
+
+    def is_put_to(self, chair: Chair) -> bool:
+        """Whether somebody is named in it who has not come in since."""
+        return chair.name in self.to and self.here.get(chair.name) == chair.turn
 
 
 class _Line:
@@ -230,13 +241,26 @@ class Rooms:
         asked = self.asks[found.chair.topic]
         if found.is_a("mcp/response"):
             request = asked.get(found.about)
-            if request is None or request.proposed:
+            if request is None or request.proposed is not None:
                 return True
-            put = name in request.to if request.to else name != request.asker
-            return put and name not in request.answered
+            own = name == request.asker and not request.itself
+            put = not request.to or request.is_put_to(found.chair)
+            return put and not own and name not in request.answered
         known = asked.get(found.ident)
-        asks = found.is_a("mcp/request") or found.is_a("mcp/proposal")
-        return not asks or known is None or known.asker == name
+        if not (found.is_a("mcp/request") or found.is_a("mcp/proposal")):
+            return True
+        proposal = self._fulfils(found)
+        elsewhere = proposal is not None and bool(proposal.to)
+        if proposal is not None and found.to and {*found.to} <= {*proposal.to}:
+            elsewhere = False
+        return not elsewhere and (known is None or known.asker == name)
+
+    def _fulfils(self, found: Said) -> _Request | None:
+        """The proposal that a request names, and asks for."""
+        one = self.asks[found.chair.topic].get(found.about)
+        if one is None or one.proposed is None or not found.is_a("mcp/request"):
+            return None
+        return one if "" in {found.method, one.proposed} or found.method == one.proposed else None
 
     def _note(self, found: Said) -> None:
         asked = self.asks[found.chair.topic]
@@ -245,14 +269,17 @@ class Rooms:
         told = found.kind.startswith("mcp/request:notifications/")
         if found.is_a("mcp/proposal") or (found.is_a("mcp/request") and not told):
             before = asked.get(found.ident)
-            request = _Request(found.sender, found.to, proposed=found.is_a("mcp/proposal"))
+            here, proposal = self.seated(found.chair.topic), self._fulfils(found)
+            proposed = found.method if found.is_a("mcp/proposal") else None
+            request = _Request(found.sender, found.to, here, proposed=proposed)
+            request.itself = proposal is not None and proposal.is_put_to(found.chair)
             request.answered = set() if before is None else before.answered
             asked[found.ident] = request
 
     def _readers(self, found: Said) -> list[Chair]:
         about_ = self.asks[found.chair.topic].get(found.about)
         to = set(found.to)
-        if to and about_ is not None and about_.proposed:
+        if to and about_ is not None and about_.proposed is not None:
             to.add(about_.asker)
         return [
             one
@@ -329,7 +356,7 @@ class Rooms:
         elif kind.startswith("mcp/request") and len(to) != 1:
             self._fault(chair, "heard the gateway ask or tell all what is one's", envelope)
         elif kind.startswith("mcp/request:") and "id" in envelope["payload"]:
-            request = _Request(KERNEL, tuple(to), proposed=False)
+            request = _Request(KERNEL, tuple(to), self.seated(HALL))
             self.asks[HALL].setdefault(envelope["id"], request)
             self.questions[envelope["payload"]["id"]] = envelope["id"], kind
 
@@ -340,7 +367,11 @@ class Rooms:
             self._fault(chair, "heard the gateway answer what nobody asked it", envelope)
             return
         proposed = self.asks[HALL].get(known.about)
-        also = {proposed.asker} if proposed is not None and proposed.proposed else set[str]()
+        also = (
+            {proposed.asker}
+            if proposed is not None and proposed.proposed is not None
+            else set[str]()
+        )
         asker = self.chairs[known.sender, HALL]
         if known.sender not in to or to - also - {known.sender}:
             self._fault(chair, "heard the gateway answer another than who asked", envelope)

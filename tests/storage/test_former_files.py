@@ -78,9 +78,9 @@ def test_keys_and_approvals_of_forms_before_the_last_are_read(folder: Path) -> N
         database.commit()
     assert [row[-2:] for row in taken(folder / "keys.db")[2]["keys"]] == [(None, None)] * 2
     rows = taken(folder / "approvals.db")[2]["approvals"]
-    assert {(row[1], *row[-2:]) for row in rows} == {
-        ("local", "owner", ""),
-        ("root", "operator", ""),
+    assert {(row[1], *row[-3:]) for row in rows} == {
+        ("local", "owner", "", None),
+        ("root", "operator", "", None),
     }
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from itertools import chain, islice, pairwise
 
-from gatewright.transport.slices import whole
-
 __all__ = ["NAME_CHARS", "closest", "closest_in_steps"]
 
 NAME_CHARS = 128
@@ -26,19 +24,27 @@ _CLOSE = 0.5
 
 def closest(wanted: str, names: Iterable[str], most: int = _SUGGESTED) -> list[str]:
     """Up to `most` names that come close to the wanted one, best first; of the first thousand, or fewer where they are long."""
-    return whole(closest_in_steps(wanted, names, most))
+    pairs = _pairs(wanted)
+    return _best((one for name in _first(names) for one in _near(pairs, name)), most)
 
 
 def closest_in_steps(
     wanted: str, names: Iterable[str], most: int = _SUGGESTED
 ) -> Generator[None, None, list[str]]:
     """The same, one name a step: a thousand of them take as long as several slices."""
-    pairs, near = _pairs(wanted), []
+    pairs, near = _pairs(wanted), list[tuple[float, str]]()
     for name in _first(names):
         yield
-        likeness = _likeness(pairs, _pairs(name))
-        if likeness >= _CLOSE:
-            near.append((-likeness, name))
+        near += _near(pairs, name)
+    return _best(near, most)
+
+
+def _near(wanted: set[tuple[str, str]], name: str) -> list[tuple[float, str]]:
+    likeness = _likeness(wanted, _pairs(name))
+    return [(-likeness, name)] if likeness >= _CLOSE else []
+
+
+def _best(near: Iterable[tuple[float, str]], most: int) -> list[str]:
     return [name for _, name in sorted(near)[:most]]
 
 
