@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
-from math import inf
+from math import inf, sqrt
 from pathlib import Path
 from statistics import median
 from types import FrameType, ModuleType
@@ -106,15 +106,24 @@ def least(tried: Callable[[], float], most: float) -> float:
 
 def growth(work: Callable[[bytes], object], texts: Iterable[bytes]) -> list[float]:
     """By how much the cost of a text twice as long is more, twice in a row, from the first length on at which it can be measured by
-    itself. Texts come whole, so that none is exactly twice as long: what is said is of one that were. Empty where all cost too
+    itself. Texts come whole, so that none is exactly twice as long: what is said is of one that were. A step is no growth: what is
+    read once more from some length on costs more there, and no more than that from half of it to twice. Empty where all cost too
     little."""
     found: list[float] = []
+    former: bytes | None = None
     for less, more in pairwise(texts):
-        small = partial(work, less)
+        small, large, before = partial(work, less), partial(work, more), former
+        former = less
         if not found and any(cost(small) < MEASURABLE_S for _ in range(3)):
             continue
         longer = len(more) / len(less) / 2
-        found.append(grows(small, partial(work, more), DOUBLED * longer) / longer)
+        ratio = grows(small, large, DOUBLED * longer) / longer
+        if ratio > DOUBLED and before is not None:
+            longer = len(more) / len(before) / 4
+            ratio = min(
+                ratio, sqrt(grows(partial(work, before), large, DOUBLED**2 * longer) / longer)
+            )
+        found.append(ratio)
         if len(found) == 2:
             break
     return found
