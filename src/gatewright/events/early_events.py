@@ -1,4 +1,4 @@
-"""`EarlyEvents`: events of one server, as text and bounded, that came before the answer that says which subscription has their id."""
+"""`EarlyEvents`: bounded buffer, by subscription id, of a server's MGP events that came before its answer to the subscription."""
 
 from __future__ import annotations
 

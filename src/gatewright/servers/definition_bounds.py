@@ -1,4 +1,4 @@
-"""Bounds of one listed definition: how large it may be, and which members must be readable, so that no list waits for it or fails by it."""
+"""Limits of one tool, prompt or resource definition in a server's list: one that is too large or cannot be decoded is left out alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`NameOwners`: whose tool names are, there or away; finds another's name that a reader takes for one by look-up, however many there are."""
+"""`NameOwners`: who registered each tool name, connected or not; indexes names that look alike, so that a new one is checked by look-up."""
 
 from __future__ import annotations
 
