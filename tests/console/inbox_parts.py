@@ -43,7 +43,7 @@ class World:
         self.queue = ApprovalQueue(self.store, lambda *_, **__: 1)
         self.pins = Pins(state, clock=lambda: self.now)
         self.asked = AskedCalls()
-        offers = (self.queue, Decisions(self.pins), self.asked)
+        offers = (self.queue, Decisions(self.pins, lambda *_: self.pins.decided()), self.asked)
         self.changes = Changes(lambda: 1.0)
         policy = SimpleNamespace(gates=[SimpleNamespace(name=name) for name in GATES])
         parts: Any = SimpleNamespace(

@@ -21,13 +21,17 @@ def pins(tmp_path: Path) -> Iterator[Pins]:
     made.close()
 
 
+def decided_by(pins: Pins) -> Decisions:
+    return Decisions(pins, lambda *_: pins.decided())
+
+
 def seen(says: str, tool: str = "wipe") -> Seen:
     return Seen(tool, f'{{"description":"{says}"}}', f"digest of {says}")
 
 
 def test_what_is_refused_stays_held_and_waits_for_nobody_until_it_changes_again(pins: Pins) -> None:
     """Who refused, and why, is in the record."""
-    decisions = Decisions(pins)
+    decisions = decided_by(pins)
     pins.judge("files", [seen("one")], ask_first=False)
     pins.judge("files", [seen("two")], ask_first=False)
     (held,) = decisions.undecided(9)
@@ -45,7 +49,7 @@ def test_what_is_refused_stays_held_and_waits_for_nobody_until_it_changes_again(
 
 
 def test_only_what_was_looked_at_and_is_held_can_be_refused(pins: Pins) -> None:
-    decisions = Decisions(pins)
+    decisions = decided_by(pins)
     pins.judge("files", [seen("one")], ask_first=True)
     with pytest.raises(KeyError):
         decisions.refuse("files", "none", digest="digest of one", by="olga", why="")
@@ -58,7 +62,7 @@ def test_only_what_was_looked_at_and_is_held_can_be_refused(pins: Pins) -> None:
 
 def test_what_is_restored_was_refused_by_nobody(pins: Pins) -> None:
     """A word about another definition says nothing about this one."""
-    decisions = Decisions(pins)
+    decisions = decided_by(pins)
     pins.judge("files", [seen("one")], ask_first=False)
     pins.judge("files", [seen("two")], ask_first=False)
     decisions.refuse("files", "wipe", digest="digest of two", by="olga", why="")
@@ -72,8 +76,8 @@ def test_the_longest_held_stand_first_and_no_more_than_asked_for(tmp_path: Path)
     for name in "cab":
         now[0] += 1
         pins.judge(f"srv-{name}", [seen("one", name)], ask_first=True)
-    assert [one.tool for one in Decisions(pins).undecided(2)] == ["c", "a"]
-    assert Decisions(pins).undecided_count() == 3
+    assert [one.tool for one in decided_by(pins).undecided(2)] == ["c", "a"]
+    assert decided_by(pins).undecided_count() == 3
     pins.close()
 
 
@@ -81,7 +85,7 @@ def test_lists_have_no_definitions_of_servers(tmp_path: Path) -> None:
     """Those of one server may have megabytes, and a list is read on the loop."""
     pins = Pins(state_in(tmp_path), clock=lambda: 1.0)
     pins.judge("files", [seen("one", "a"), seen("two", "b")], ask_first=True)
-    decisions = Decisions(pins)
+    decisions = decided_by(pins)
     for one in (*decisions.undecided(9), *decisions.heads("files", ["a", "b"]).values()):
         assert (one.pinned, one.seen, one.standing, bool(one.digest)) == ("", "", "new", True)
     assert set(decisions.heads("files", ["b", "x"])) == {"b"}

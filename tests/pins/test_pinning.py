@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gatewright.call import Security, Target, Tool
 from gatewright.config import Settings, load
 from gatewright.pins.definition import Read, read_definition
-from gatewright.pins.pinning import Pinning, pinned_sight
+from gatewright.pins.pinning import Pinning
 from gatewright.pins.store import Pins
 from gatewright.servers.catalogue import Catalogue
 from gatewright.storage.errors import StoreError
@@ -121,12 +121,6 @@ def test_the_rule_of_the_server_decides_and_can_change(pinning: Pinning, tmp_pat
     assert pinning.version > before
     pinning.adopt(settings(tmp_path, "approve"))
     assert "nobody has looked" in pinning.held(one)
-
-
-def test_what_is_held_back_is_seen_by_nobody(pinning: Pinning) -> None:
-    sight = pinned_sight(lambda caller, _: caller == "ann", pinning.held)
-    assert [sight("ann", tool()), sight("bob", tool())] == [True, False]
-    assert not sight("ann", tool(says="other"))
 
 
 def two_servers(folder: Path) -> Settings:

@@ -298,7 +298,8 @@ def test_compiled_modules_are_those_of_the_modules_beside_them() -> None:
 def unknown(names: set[str]) -> set[str]:
     """Of names that are looked for those that nobody knows, and that nothing has which comes with the gateway."""
     installed = {one for one, whose in packages_distributions().items() if not comes().isdisjoint(map(canonicalize_name, whose))}  # fmt: skip
-    known = {*sys.stdlib_module_names, *module_names._IN_VAIN, *module_names._EXTRAS, "gatewright"}
+    sought = {*module_names._IN_VAIN, *module_names._REMOVED, *module_names._EXTRAS, "gatewright"}
+    known = {*sys.stdlib_module_names, *sought}
     standard = {*map(module_name, listed(str(Path(os.__file__).parent)))}
     return names - installed - known - standard
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gatewright.pins.store import Held, Pin, Pins
 
 __all__ = ["Decisions"]
@@ -10,8 +12,10 @@ __all__ = ["Decisions"]
 class Decisions:
     """Of one gateway. On the event loop. Every method raises `StoreError`."""
 
-    def __init__(self, store: Pins) -> None:
+    def __init__(self, store: Pins, decided: Callable[[str, str], object]) -> None:
+        """`decided` is told of each tool, by server and name: whoever hears that it is accepted may call it at once."""
         self._store = store
+        self._decided = decided
 
     def some(self, server: str, tools: list[str]) -> dict[str, Pin]:
         """What is known of these tools of a server, by name; nothing of those that nobody has seen."""
@@ -22,9 +26,9 @@ class Decisions:
         return self._store.heads(server, tools)
 
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
-        """Rely on what a tool says now: from the next look on it may be used. Raises as `Pins.accept`."""
+        """Rely on what a tool says now. Raises as `Pins.accept`."""
         found = self._store.accept(server, tool, digest=digest, by=by)
-        self._store.decided()
+        self._decided(server, tool)
         return found
 
     def undecided(
@@ -41,5 +45,5 @@ class Decisions:
     def refuse(self, server: str, tool: str, *, digest: str, by: str, why: str) -> Pin:
         """Leave a tool held back for as long as it says what it says now. Raises as `Pins.refuse`."""
         found = self._store.refuse(server, tool, digest=digest, by=by, why=why)
-        self._store.decided()
+        self._decided(server, tool)
         return found

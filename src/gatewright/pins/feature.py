@@ -34,7 +34,7 @@ class PinsFeature(Feature):
         self._readers = Readers(ground.workers)
         read = self._readers.read
         self._pinning = pinning_of(ground.settings, ground.database, ground.audit.event, own, read)
-        self.offers = (Decisions(self._pinning.store),)
+        self.offers = (Decisions(self._pinning.store, self._pinning.decided),)
         self._now = ground.now
         self._preparing = asyncio.Lock()
         self._is_prepared = False

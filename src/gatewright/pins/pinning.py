@@ -27,7 +27,7 @@ from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.slices import begun, in_slices, whole
 
-__all__ = ["Pinning", "Reading", "Record", "pinned_sight", "pinning_of"]
+__all__ = ["Pinning", "Reading", "Record", "pinning_of"]
 
 log = logging.getLogger("gatewright.pins")
 
@@ -255,6 +255,13 @@ class Pinning:
             judged = self._judged[tool.target]
         return judged.why
 
+    def decided(self, server: str, tool: str) -> None:
+        """An operator has decided on a tool in this process: it is judged anew when somebody next asks for it. The next look tells of
+        it, and judges whatever else may stand otherwise now."""
+        if self._judged.pop(Target(server, tool), None) is not None:
+            self.version += 1
+        self.store.decided()
+
     def look(self, catalogue: Callable[[], Catalogue]) -> bool:
         """Notice what another process accepted, or had forgotten, with the names of what is not in the catalogue of then any more.
         Several times a second; of many tools in slices, each as it stood until it is judged anew. Raises `StoreError`."""
@@ -377,13 +384,6 @@ def pinning_of(
     found = Pinning(Pins(state, clock=time.time), record, own, beside)
     found.adopt(settings)
     return found
-
-
-def pinned_sight(
-    may_see: Callable[[Any, Tool], bool], held: Callable[[Tool], str]
-) -> Callable[[Any, Tool], bool]:
-    """Who may see a tool, where what is held back is seen by nobody."""
-    return lambda caller, tool: may_see(caller, tool) and not held(tool)
 
 
 def _seen(tool: Tool, read: Read, alike: str) -> Seen:

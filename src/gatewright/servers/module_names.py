@@ -34,7 +34,8 @@ _IN_VAIN = (
     *("annotationlib", "async_timeout", "backports", "bcrypt", "brotli", "brotlicffi"),
     *("cStringIO", "chardet", "colorama", "compression", "configobj", "cpuinfo", "cython"),
     *("dateutil", "dbus", "dotenv", "dummy_thread", "email_validator", "exceptiongroup", "gi"),
-    *("gunicorn", "h2", "ipywidgets", "itsdangerous", "jnius", "linkify_it", "multipart"),
+    *("gunicorn", "h2", "importlib_metadata", "ipywidgets", "itsdangerous", "jnius"),
+    *("linkify_it", "multipart"),
     *(
         "mypy_extensions",
         "numarray",
@@ -51,6 +52,12 @@ _IN_VAIN = (
     *("watchfiles", "werkzeug", "win32cred", "win32ctypes", "win32pdh", "wsproto", "zttp"),
 )
 """What Python (`org`, of Jython) and libraries try to import, and go on without, at the top or in a function."""
+_REMOVED = (
+    *("aifc", "asynchat", "asyncore", "audioop", "cgi", "cgitb", "chunk", "crypt", "distutils"),
+    *("imghdr", "imp", "lib2to3", "mailcap", "msilib", "nis", "nntplib", "ossaudiodev", "pipes"),
+    *("smtpd", "sndhdr", "spwd", "sunau", "telnetlib", "uu", "xdrlib"),
+)
+"""Of Python 3.11 and no longer of 3.13: libraries still try them."""
 _METADATA = (".dist-info", ".egg-info")
 """How folders end that say which modules are loaded as plug-ins; they are looked for wherever modules are."""
 _SCRIPTS = ("console_scripts", "gui_scripts")
@@ -61,7 +68,7 @@ _HOOKS = [*dropwhile(lambda one: one is not PathFinder, sys.meta_path)][1:]
 _LOADED = frozenset(one.partition(".")[0] for one in sys.modules)
 """As the gateway starts: what is installed by hooks is in no folder of its path. Later come modules of servers that run inside it."""
 _NAMES = frozenset(
-    {*sys.stdlib_module_names, *_AT_START, *_EXTRAS, *_IN_VAIN, *_LOADED, "gatewright"}
+    {*sys.stdlib_module_names, *_AT_START, *_EXTRAS, *_IN_VAIN, *_REMOVED, *_LOADED, "gatewright"}
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -93,6 +94,11 @@ def test_a_changed_definition_is_looked_at_and_accepted_or_refused(
     expect(page.locator("#list [data-item]")).to_have_count(1)
     expect(page.locator("#sum")).to_contain_text("1 waiting")
     settled(page)
+    # What the page offers to copy is what is open now.
+    command = page.locator("footer.page [data-copy]").first
+    expect(command).to_have_attribute(
+        "data-copy", re.compile(f"server pin {tools[1].replace(' /', '')}$")
+    )
     page.keyboard.press("d" if "add" in tools[0] else "a")
     if "add" in tools[0]:
         page.keyboard.type("it sends things on")

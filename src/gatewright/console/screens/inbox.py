@@ -120,17 +120,23 @@ class Inbox(Screen):
         if wanted and not any(one.id == wanted and one.waits for one in found.rows):
             over = {"one": self._queue.get(wanted), "title": "Inbox", "said_of": said_of}
             return View("inbox/over.html", over, status=404)
-        values = await self._values(found, replace(asked, since=self._clock()), part=False)
-        return View("inbox/page.html", values, _copies(values["detail"], values["held"], asked))
+        asked = replace(asked, since=self._clock())
+        return await self._view("inbox/page.html", found, asked, part=False)
 
     async def _list_part(self, asking: Asking) -> View:
         await self._held.seek(asking.given.open)
         found = list_of(self._details, self._held, asking.given)
-        return View("inbox/list.html", await self._values(found, asking.given))
+        return await self._view("inbox/list.html", found, asking.given)
 
-    async def _values(
-        self, found: InboxList, asked: ListAsked, said: str | None = None, *, part: bool = True
-    ) -> dict[str, Any]:
+    async def _view(
+        self,
+        template: str,
+        found: InboxList,
+        asked: ListAsked,
+        said: str | None = None,
+        *,
+        part: bool = True,
+    ) -> View:
         opened = next((one for one in found.rows if one.id == found.opened), None)
         detail = held = None
         looked = ""
@@ -140,7 +146,7 @@ class Inbox(Screen):
             held = await self._held.detail(opened.id)
             looked = f"{opened.id}:{held.definition.digest}"
         before = asked.looked if asked.looked.startswith(f"{found.opened}:") else looked
-        return {
+        values = {
             "title": "Inbox",
             "topics": "inbox",
             "found": found,
@@ -159,6 +165,7 @@ class Inbox(Screen):
             "said": said,
             "part": part,
         }
+        return View(template, values, _copies(detail, held, asked))
 
     async def _difference(self, asking: Asking) -> View:
         """In the dialog of the arguments; so is why there is none."""
@@ -224,7 +231,7 @@ class Inbox(Screen):
             )
             found = replace(found, opened=next(behind, found.opened))
         said = said or ("" if found.rows else last)
-        return View("inbox/list.html", await self._values(found, asked, said))
+        return await self._view("inbox/list.html", found, asked, said)
 
 
 def _done(one: Any, state: str) -> str:
