@@ -371,11 +371,11 @@ async def test_who_waits_is_woken_at_a_later_look_where_the_queue_could_not_be_r
     operator.close()
     look(desk._store)
 
-    def fails() -> None:
+    def fails(_: object) -> None:
         raise StoreError("it cannot be read")
 
     with monkeypatch.context() as broken:
-        broken.setattr(desk._store, "pending", fails)
+        broken.setattr(desk._store.undecided, "among", fails)
         for _ in range(2):
             with pytest.raises(StoreError):
                 desk.look()

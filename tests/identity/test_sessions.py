@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
+
+import pytest
 
 from gatewright.call import ANONYMOUS, Answer, Caller, Refusal, UserContext
 from gatewright.identity.sessions import METHOD, SessionList
 from gatewright.mcp.server.server_context import Standing
 from gatewright.mcp.wire import jsonrpc
+from gatewright.transport import slices
 from tests.gate_parts import AGENT, OPERATOR, Mute, a_call
 
 ANN = Caller(
@@ -74,3 +78,30 @@ async def test_a_caller_without_a_name_sees_its_own_session_alone() -> None:
         found = await asked(call, Mute())
         assert isinstance(found, Answer)
         assert [one["session_id"] for one in jsonrpc.decode(found.raw)["sessions"]] == shown
+
+
+async def test_of_many_sessions_each_is_a_step_and_those_that_end_meanwhile_stop_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever asks may have a thousand of its own, and an operator sees ten thousand."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    asked: list[str] = []
+
+    class Counting:
+        def limited(self, door: str, caller: Caller) -> Refusal | None:
+            asked.append(door)
+            return None
+
+    standing = {f"{one:064}": Standing("http", "", AGENT, 0.0, 0.0) for one in range(20)}
+    call = a_call("method", "", method=METHOD, caller=OPERATOR)
+    listing = asyncio.ensure_future(SessionList(standing, Counting())(call, Mute()))
+    before = 0
+    while not listing.done():
+        await asyncio.sleep(0)
+        assert len(asked) - before <= 1
+        before = len(asked)
+        if asked and standing:
+            standing.popitem()
+    found = await listing
+    assert isinstance(found, Answer)
+    assert len(jsonrpc.decode(found.raw)["sessions"]) == 20

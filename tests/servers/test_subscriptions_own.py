@@ -8,9 +8,11 @@ import weakref
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from gatewright.call import Answer, Refusal
 from gatewright.servers.subscriptions import ServerSubscriptions, _Connection
-from tests.servers.rig import DEADLINE, ask, python, running, said
+from tests.servers.rig import DEADLINE, FakeBack, ask, make_call, python, running, said
 from tests.servers.test_subscriptions import ALPHA, wish
 
 
@@ -84,6 +86,41 @@ async def test_a_session_that_has_ended_wants_nothing() -> None:
         assert isinstance(
             await wish(supervisor, "resources/subscribe", ALPHA["asker"], "b"), Answer
         )
+
+
+async def test_who_goes_is_looked_for_only_where_its_wishes_may_stand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a thousand sessions that have a connection of their own, each that ended was looked for on all of them."""
+
+    async def call(*_: object) -> Answer:
+        return Answer(b"{}")
+
+    server: Any = SimpleNamespace(
+        id="s",
+        spawn=lambda work: work.close(),
+        look=None,
+        link=None,
+        hello=SimpleNamespace(modern=False),
+        own_link=lambda session: None,
+        has_own=lambda call: True,
+        call=call,
+    )
+    wishes = ServerSubscriptions(server)
+    for session in "abcdefgh":
+        for listen in (None, f"listen {session}"):
+            about = make_call("method", "resources/subscribe", session=session, listen=listen)
+            assert isinstance(await wishes.subscribe("x://1", {}, about, FakeBack()), Answer)
+    looked: list[str | None] = []
+    monkeypatch.setattr(_Connection, "forget", lambda one, _: looked.append(one._session))
+    for gone, where in (("never there", [None]), ("a", [None]), ("listen b", [None, "b"])):
+        looked.clear()
+        wishes.forget(gone)
+        assert looked == where
+    monkeypatch.undo()
+    wishes.forget("listen c")
+    assert wishes._own["c"].holders() == {"c"}
+    assert sorted(wishes._own) == list("bcdefgh")
 
 
 async def test_who_is_never_let_go_keeps_none_of_those_that_came_after_it() -> None:

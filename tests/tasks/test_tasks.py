@@ -32,7 +32,6 @@ from gatewright.call import (
 )
 from gatewright.limits.polls import Polls
 from gatewright.mcp.protocol.tasks import EXTENSION, TASK
-from gatewright.servers.task_owners import EACH as TASKS_OF_SERVERS
 from gatewright.tasks.store import EACH, TaskBook
 from gatewright.tasks.tasks import Tasks
 from tests.approvals.voting import Voting
@@ -289,56 +288,6 @@ async def test_what_is_not_ours_is_asked_elsewhere(world: World) -> None:
         assert isinstance(unknown, Failure)
         assert unknown.reason == "invalid_params"
     assert world.asked == ["tasks/get", "tasks/result", "tasks/cancel", "tasks/update"]
-
-
-async def test_a_list_has_ours_and_those_of_servers(world: World) -> None:
-    core = Client("2025-11-25")
-    assert await world.ask("list", "") is THEIRS
-    assert await world.ask("list", "", core) is THEIRS
-    id = await made(world, wanting(core))
-    found = await world.ask("list", "", core)
-    assert isinstance(found, Answer)
-    body = json.loads(found.raw)
-    assert body["theirs"] is True
-    assert [one["taskId"] for one in body["tasks"]] == [id]
-    assert await world.ask("list", "", MODERN) is THEIRS
-
-
-async def test_where_tasks_are_offered_there_is_a_list(world: World) -> None:
-    nobody = Failure("method_not_found")
-
-    async def elsewhere(call: Call, back: Back) -> Outcome:
-        return nobody
-
-    call = a_call("method", "", method="tasks/list", facts={})
-    found = await world.tasks.methods["tasks/list"](call, Mute(), elsewhere)
-    assert found == Answer(b'{"tasks":[]}')
-    world.desk.offered = False
-    assert await world.tasks.methods["tasks/list"](call, Mute(), elsewhere) is nobody
-    assert world.tasks.announced({"tools": {}}, call.client) == {"tools": {}}
-
-
-async def test_a_list_that_could_not_be_had_is_no_empty_list(world: World) -> None:
-    failed = Failure("internal")
-
-    async def elsewhere(call: Call, back: Back) -> Outcome:
-        return failed
-
-    call = a_call("method", "", method="tasks/list", facts={})
-    assert await world.tasks.methods["tasks/list"](call, Mute(), elsewhere) is failed
-
-
-async def test_a_list_has_all_tasks_of_servers_that_a_caller_may_have(world: World) -> None:
-    await made(world)
-    theirs = {"tasks": [{"taskId": str(number)} for number in range(TASKS_OF_SERVERS)]}
-
-    async def elsewhere(call: Call, back: Back) -> Outcome:
-        return Answer(json.dumps(theirs).encode())
-
-    asks = a_call("method", "", method="tasks/list", facts={}, client=Client("2025-11-25"))
-    found = await world.tasks.methods["tasks/list"](asks, Mute(), elsewhere)
-    assert isinstance(found, Answer)
-    assert len(json.loads(found.raw)["tasks"]) == 1 + TASKS_OF_SERVERS
 
 
 async def test_a_tool_that_its_server_runs_as_a_task_is_left_to_it(world: World) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.transport.read_turns import ReadTurns
+from gatewright.transport import websocket_intake as module
+from gatewright.transport.read_turns import CONNECTIONS_A_TURN, TURN_S, ReadTurns
 from gatewright.transport.websocket_intake import (
     CONTROL_BURST,
     CONTROL_PER_S,
@@ -121,11 +124,46 @@ async def test_what_is_parsed_as_it_comes_does_not_stop_the_reading() -> None:
     wire = Wire()
     for byte in frame(100):
         wire.intake.take(bytes([byte]))
+        await asyncio.sleep(0)  # a turn has its time
     assert (wire.got, wire.changes) == (frame(100), 0)
     wire.intake.take(frame(1) * (FRAMES_A_TURN + 1))
     assert not wire.reads
     await wire.quiet()
     assert (wire.reads, wire.changes) == (True, 2)
+
+
+async def test_one_frame_of_each_of_many_is_parsed_in_several_turns_and_in_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of ten thousand sockets that send in one moment each has one message; everybody else had waited for all of them."""
+    loop, spent, each = asyncio.get_running_loop(), [0.0], list[int]()
+    clock = lambda: spent[0]  # noqa: E731
+    turns = ReadTurns(SimpleNamespace(time=clock, call_soon=loop.call_soon))  # type: ignore[arg-type]
+    monkeypatch.setattr(module, "perf_counter", clock)
+    order: list[Wire] = []
+
+    class Costly(Wire):
+        def _parse(self, data: bytes) -> None:
+            super()._parse(data)
+            spent[0] += TURN_S / 4
+
+    wires = [Costly(turns) for _ in range(40)]
+    for wire in wires:
+        wire.before = order
+        wire.intake.take(frame(1))
+    wires[-1].intake.take(frame(2))  # the system had it already
+    assert len(order) == 4
+    while len(order) < len(wires):
+        each.append(len(order))
+        await asyncio.sleep(0)
+    await wires[-1].quiet()
+    assert max(later - sooner for sooner, later in pairwise(each)) <= CONNECTIONS_A_TURN
+    assert order[: len(wires)] == wires
+    assert wires[-1].got == frame(1) + frame(2)
+    assert all(wire.reads for wire in wires)
+    await asyncio.sleep(0)
+    wires[0].intake.take(frame(3))  # a turn later there is time again
+    assert order[-1] is wires[0]
 
 
 async def test_nothing_is_parsed_before_the_upgrade_was_answered() -> None:
@@ -269,6 +307,7 @@ async def test_only_what_was_left_for_another_turn_has_waited() -> None:
     for one in frame(4):
         wire.intake.take(bytes([one]))
         assert not wire.intake.late(1000.0)
+        await asyncio.sleep(0)
     wire.intake.take(frame(1) * 10)
     assert wire.intake.late(1000.0)
 

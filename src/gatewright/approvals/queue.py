@@ -240,7 +240,7 @@ class ApprovalQueue:
     def waiting(self) -> int:
         """How many requests wait for a decision; none where the store cannot say."""
         try:
-            return len(self._store.pending())
+            return len(self._store.undecided)
         except StoreError:
             return 0
 
@@ -266,7 +266,7 @@ class ApprovalQueue:
     def _wake(self) -> None:
         self._due = True  # until all are let go who wait for nothing any more
         if self._waiters:
-            pending = self._store.pending()
+            pending = self._store.undecided.among(self._waiters)
             for id, waiters in self._waiters.items():
                 if id not in pending:
                     self._free.extend(waiters)

@@ -37,6 +37,7 @@ from gatewright.approvals.request import (
     approval_of,
 )
 from gatewright.approvals.shown_arguments import canonical, shown
+from gatewright.approvals.undecided import Undecided
 from gatewright.approvals.vote_rules import agreed_on, check_yes, is_own
 from gatewright.approvals.votes import cast_vote, check_key, drop_stale, undone_by, who_voted
 from gatewright.command_text import to_type
@@ -72,6 +73,7 @@ class Approvals:
     ) -> None:
         """`clock` gives Unix seconds, `random(n)` n bytes."""
         self._rows = state.section("approvals", "the requests for approval")
+        self.undecided = Undecided(self._rows)
         self._changes = Changes(
             self._rows, "approval_changes", ("time", "action", "approval", "by")
         )
@@ -179,10 +181,6 @@ class Approvals:
         """One request, whatever became of it."""
         with self._rows.reading():
             return self._get(id)
-
-    def pending(self) -> set[str]:
-        """The ids of what nobody has decided on yet."""
-        return {id for (id,) in self._rows.rows("SELECT id FROM approvals WHERE state = 'pending'")}
 
     def waiting(self) -> list[Approval]:
         """What waits for a decision, oldest first."""

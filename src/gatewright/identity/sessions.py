@@ -8,15 +8,18 @@ own beside the connections of hosts gives them to `more`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
+
+import msgspec
 
 from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal
 from gatewright.identity.rights import described, rights_of
 from gatewright.mcp.server.server_context import Standing
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.permissions import ggen_permission
+from gatewright.transport.slices import in_slices
 
 __all__ = ["METHOD", "Judged", "SessionList", "rate_state"]
 
@@ -58,13 +61,17 @@ class SessionList:
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
         """Every session where an operator asks, else those of the caller; oldest first. Of callers without a name each knows its own alone."""
-        every = call.caller.kind == "operator"
-        found = [
-            self._shown(ident, one)
-            for ident, one in self._standing.items()
-            if every or (one.caller.who == call.caller.who and _may_know(call, ident))
-        ]
+        found = await in_slices(self._found(call))
         return Answer(jsonrpc.encode({"sessions": found}))
+
+    def _found(self, call: Call) -> Generator[None, None, list[msgspec.Raw]]:
+        """They as JSON text, one a step: there may be ten thousand."""
+        every, found = call.caller.kind == "operator", list[msgspec.Raw]()
+        for ident, one in list(self._standing.items()):
+            if every or (one.caller.who == call.caller.who and _may_know(call, ident)):
+                found.append(msgspec.Raw(jsonrpc.encode(self._shown(ident, one))))
+            yield
+        return found
 
     def _shown(self, ident: str, one: Standing) -> dict[str, Any]:
         caller = one.caller

@@ -48,6 +48,11 @@ class WishCounts:
         itself where nobody said."""
         return self._parties.get(holder, holder)
 
+    def session(self, holder: str) -> str | None:
+        """The session in which a holder asked; None where there is none, or nobody said."""
+        found = self._whose.get(holder)
+        return None if found is None else found[1]
+
     def refusal(self, call: Call) -> Refusal | None:
         """Why one wish more is too many, where it is."""
         kind, *_ = party = _party_of(call)

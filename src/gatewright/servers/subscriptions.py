@@ -298,11 +298,13 @@ class ServerSubscriptions:
 
     def forget(self, holder: str) -> None:
         """A session or a listening is over, and wants nothing any more."""
+        # A listening wants something on the connection of its session, if on any of a session's own.
+        session = self._counts.session(holder)
         self._counts.forget(holder)
         own = self._own.pop(holder, None)
         if own is not None:
             own.resources.drop_all()
-        for one in (self._common, *self._own.values()):
+        for one in self._where(session):
             one.forget(holder)
 
     async def close(self) -> None:

@@ -101,7 +101,7 @@ class TaskBook:
         """The task of this id, where it is the caller's."""
         self._forget()
         entry = self._entries.get(id) if isinstance(id, str) else None
-        return entry if entry is not None and _is_of(call, entry) else None
+        return entry if entry is not None and _is_of(call, owner_of(call), entry) else None
 
     def about(self, id: str) -> About | None:
         """What the result of a task is of, whoever's it is; None of an unknown one."""
@@ -113,7 +113,8 @@ class TaskBook:
         self._forget()
         if is_nameless(call):
             return []
-        return [one for one in self._entries.values() if _is_of(call, one)]
+        owner = owner_of(call)
+        return [one for one in self._entries.values() if _is_of(call, owner, one)]
 
     def waiting(self, approval: str) -> int:
         """How many tasks wait for this request."""
@@ -182,6 +183,6 @@ class TaskBook:
             self._take(id)
 
 
-def _is_of(call: Call, entry: Entry) -> bool:
-    """Whether a task is of whoever makes a call."""
-    return entry.owner == owner_of(call) and at_least(shown_in(call), shown_in(entry.call))
+def _is_of(call: Call, owner: Owner, entry: Entry) -> bool:
+    """Whether a task is of whoever makes a call, and would own what it makes."""
+    return entry.owner == owner and at_least(shown_in(call), shown_in(entry.call))

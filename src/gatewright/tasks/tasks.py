@@ -14,10 +14,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from typing import Any, Protocol
 
-import msgspec
 from msgspec.structs import replace
 
 from gatewright.approvals.request import Approval
@@ -41,19 +40,16 @@ from gatewright.mcp.protocol import outcomes, tasks
 from gatewright.mcp.protocol.ended_calls import given_up
 from gatewright.mcp.server.endpoints import SPEAKING_MCP
 from gatewright.mcp.server.kept_answers import NOTHING_TAKEN_BACK, Kept, of_call
-from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.task_owners import EACH
 from gatewright.standing import NOTHING, Standing
 from gatewright.tasks.store import Entry, TaskBook
+from gatewright.transport.slices import in_slices
 
 __all__ = ["Queue", "Tasks", "tasks_of"]
 
 log = logging.getLogger("gatewright.tasks")
-
-_PAGE = EACH
-"""So many tasks of servers are read of one list: as many as one caller may have."""
 
 _Elsewhere = Callable[[Call, Back], Awaitable[Outcome]]
 
@@ -291,20 +287,37 @@ class Tasks:
             return found  # what could not be found out is no empty list
         if not mine and (type(found) is Answer or not self._queue.offered):
             return found
-        shown = [msgspec.Raw(self._shown(one, call)) for one in mine]
-        members = _members(found.raw) if type(found) is Answer else {}
-        both = [*shown, *_theirs(members.get("tasks"))]
-        return self._answer(call, jsonrpc.encode({**members, "tasks": both}))
+        shown = await in_slices(self._each(mine, call))
+        page = found.raw if type(found) is Answer else b""
+        # Of servers no more are read either than one caller may have.
+        return self._answer(call, tasks.listed(shown, page, most=EACH))
+
+    def _each(self, entries: list[Entry], call: Call) -> Generator[None, None, list[bytes]]:
+        found = []
+        for one in entries:
+            found.append(self._shown(one, call))
+            yield
+        return found
 
     def _shown(self, entry: Entry, call: Call) -> bytes:
-        end = None if entry.outcome is None else self._end(entry, call)
-        return tasks.shown(entry.task, call.client, end)
+        if entry.outcome is None:
+            return tasks.shown(entry.task, call.client, None)
+        if is_modern(call.client.revision):
+            return tasks.shown(entry.task, call.client, self._end(entry, call))
+        # A list has a hundred of them, and each may have come to megabytes: they are not gone through for a word.
+        outcome = self._outcome(entry, call)
+        failed = type(outcome) is not Answer or outcome.tool_error
+        return tasks.shown(entry.task, call.client, None, failed=failed)
+
+    def _outcome(self, entry: Entry, call: Call) -> Outcome:
+        """What the call came to, for whoever asks now."""
+        if self._kept.withheld(call.caller, entry.call.profile, entry.about):
+            return _TAKEN_BACK
+        return entry.outcome or _CANCELLED
 
     def _end(self, entry: Entry, call: Call) -> outcomes.Spelled:
-        """What the call came to, as its caller would have been told."""
-        made, outcome = entry.call, entry.outcome or _CANCELLED
-        if self._kept.withheld(call.caller, made.profile, entry.about):
-            outcome = _TAKEN_BACK
+        """The same, as its caller would have been told."""
+        made, outcome = entry.call, self._outcome(entry, call)
         return outcomes.spell(outcome, made.method, call.client, made.trace_id, self._info())
 
     def _answer(self, call: Call, raw: bytes) -> Answer:
@@ -346,19 +359,6 @@ async def _not_ours(call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
     if isinstance(id, str) and id.startswith(tasks.PREFIX):
         return Failure("invalid_params", "there is no such task")
     return await elsewhere(call, back)
-
-
-def _members(raw: bytes) -> Mapping[str, msgspec.Raw]:
-    """What a server said; nothing where that is no object."""
-    return jsonrpc.decode_members(raw) if raw[:1] == b"{" else {}
-
-
-def _theirs(text: msgspec.Raw | None) -> Sequence[msgspec.Raw]:
-    """The tasks of a server's list; none where it is no list, or longer than is read of any."""
-    try:
-        return [] if text is None else jsonrpc.elements(text, _PAGE)
-    except ValueError:
-        return []
 
 
 def _flaw(call: Call) -> Failure | None:

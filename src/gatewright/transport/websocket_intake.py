@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 
 from gatewright.transport.read_turns import ReadTurns
 from gatewright.transport.slow_senders import Pieces
@@ -231,10 +232,15 @@ class Intake:
                 self._flow(True)
             return
         stands = self._held or self._in_line or self._timer is not None
-        if not (stands or self._at) and self._turns.nobody:
+        turns = self._turns
+        # A little of each of ten thousand may come in one moment: beyond the time of a turn it stands in line, too.
+        if not (stands or self._at) and turns.nobody and turns.has_time:
             # A message or two, as nearly always. Whether to read is asked once they are parsed: to stop and go on costs two calls of the system.
-            self._in_line = True
-            self.work()
+            self._in_line, began = True, perf_counter()
+            try:
+                self.work()
+            finally:
+                turns.spend(perf_counter() - began)
             return
         # What is parsed as it comes has not waited: who sends a byte a second, and answers no ping, is cut off.
         if self._at or stands:
@@ -242,7 +248,7 @@ class Intake:
         self._flow(False)
         if not stands:
             self._in_line = True
-            self._turns.want(self, later=True)  # the messages cost more than their frames
+            turns.want(self, later=True)  # the messages cost more than their frames
 
     def work(self) -> None:
         """It is this connection's turn (`ReadTurns`)."""

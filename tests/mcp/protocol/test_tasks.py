@@ -118,7 +118,8 @@ def test_a_task_is_spelled_as_its_reader_knows_it() -> None:
 )
 def test_dialects_differ_in_what_they_call_a_failure(end: Spelled, core: str, modern: str) -> None:
     over = msgspec.structs.replace(MADE, status="ended")
-    assert json.loads(tasks.shown(over, CORE, end))["status"] == core
+    failed = end is not RESULT
+    assert json.loads(tasks.shown(over, CORE, None, failed=failed))["status"] == core
     found = json.loads(tasks.shown(over, DECLARED, end))
     assert found["status"] == modern
     assert found.get("result") == (json.loads(end.result) if end.result else None)
@@ -129,6 +130,21 @@ def test_a_cancelled_task_has_no_result() -> None:
     over = msgspec.structs.replace(MADE, status="cancelled")
     found = json.loads(tasks.shown(over, DECLARED, TOOL_ERROR))
     assert (found["status"], "result" in found) == ("cancelled", False)
+
+
+def test_a_list_has_our_own_and_behind_them_what_a_server_lists() -> None:
+    mine = [b'{"taskId":"a"}', b'{"taskId":"b"}']
+    for page, found in (
+        (b"", {}),
+        (b"[1]", {}),
+        (b'{"nextCursor":"c"}', {"nextCursor": "c"}),
+        (b'{"tasks":5}', {}),
+        (b'{"tasks":[1,2,3,4]}', {}),
+    ):
+        ours = [{"taskId": "a"}, {"taskId": "b"}]
+        assert json.loads(tasks.listed(mine, page, most=3)) == {**found, "tasks": ours}
+    both = json.loads(tasks.listed(mine[:1], b'{"x":1,"tasks":[{"taskId":"c"},2]}', most=3))
+    assert both == {"x": 1, "tasks": [{"taskId": "a"}, {"taskId": "c"}, 2]}
 
 
 def test_a_result_says_whose_it_is_and_stays_what_it_was() -> None:

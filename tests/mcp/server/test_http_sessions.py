@@ -11,6 +11,7 @@ import pytest
 from gatewright.mcp.protocol import replay
 from gatewright.mcp.server import http_sessions as module
 from gatewright.mcp.server.http_sessions import IDLE_S
+from gatewright.transport import slices
 from tests.dialects.client import Answered, rpc, within
 from tests.dialects.house import ANN, BOB, House, Session, text
 from tests.dialects.steps import CALL, Hang
@@ -94,6 +95,49 @@ async def test_a_session_that_nobody_used_for_an_hour_ends() -> None:
         house.app.streamable.sessions.sweep()
         assert ids(house) == {used.ident, listening.ident}
         assert (await unused.send(rpc("ping", None, 1))).status == 404
+
+
+async def each_turn(house: House) -> list[int]:
+    """How many sessions end in each turn of the loop from now on, until none does for a while."""
+    left, found = len(ids(house)), list[int]()
+    while any(found[-9:]) or len(found) < 9:
+        await asyncio.sleep(0)
+        found.append(left - len(ids(house)))
+        left -= found[-1]
+    return found
+
+
+async def test_many_that_nobody_used_end_one_a_step_and_none_that_is_used_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten thousand of them ended in one step, and every caller waited for it."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    async with House() as house:
+        opened = [await house.session() for _ in range(8)]
+        house.now += IDLE_S + 1
+        house.app.streamable.sessions.sweep()
+        assert len(ids(house)) == 7
+        house.front.standing[opened[-1].ident].used = house.now
+        assert max(await each_turn(house)) == 1
+        assert ids(house) == {opened[-1].ident}
+
+
+async def test_all_sessions_are_told_goodbye_and_end_one_a_step_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    async with House() as house:
+        for _ in range(8):
+            await house.session()
+        sessions = house.app.streamable.sessions
+        own = [one.streams.own for one in sessions.by_id.values()]
+        sessions.farewell()
+        assert sum(one.ended for one in own) == 1
+        closing = asyncio.ensure_future(sessions.close_all())
+        assert max(await each_turn(house)) == 1
+        await within(closing)
+        assert all(one.ended for one in own)
+        assert ids(house) == set()
 
 
 async def test_an_expired_session_is_refused_before_anybody_sweeps() -> None:

@@ -274,7 +274,7 @@ async def test_a_session_that_ends_during_its_handshake_hears_of_nothing(
         monkeypatch.setattr(house.upstream, "describe", describe)
         session = house.open(rpc("initialize", HELLO, 1))
         await within(asked.wait())
-        house.app.streamable.sessions.close_all()
+        await house.app.streamable.sessions.close_all()
         go.set()
         await session.whole()
         assert house.upstream.watching == {}

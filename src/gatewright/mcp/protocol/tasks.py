@@ -7,7 +7,7 @@ and `tasks/get` brings the result along. Sources: `basic/utilities/tasks` of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ __all__ = [
     "created",
     "declared",
     "in_core",
+    "listed",
     "plain",
     "related",
     "runs_as_task",
@@ -147,9 +148,10 @@ def created(task: Task, client: Client, info: Mapping[str, Any]) -> bytes:
     return jsonrpc.encode({"task": body, "_meta": meta})
 
 
-def shown(task: Task, client: Client, end: Spelled | None) -> bytes:
-    """The result of `tasks/get`. `end` is what the call came to, for a task that has ended."""
-    body = _spelled(task, client, _status(task, client, end))
+def shown(task: Task, client: Client, end: Spelled | None, *, failed: bool = False) -> bytes:
+    """The result of `tasks/get`. Of a task that has ended a modern caller is given what the call came to (`end`), and any other is told
+    whether that is an error, or says so (`failed`): nobody has to read a result for it."""
+    body = _spelled(task, client, _status(task, client, end, failed=failed))
     if not is_modern(client.revision):
         return jsonrpc.encode(body)
     if end is not None and task.status == "ended":
@@ -157,6 +159,21 @@ def shown(task: Task, client: Client, end: Spelled | None) -> bytes:
             {"result": msgspec.Raw(end.result)} if end.result else {"error": msgspec.Raw(end.error)}
         )
     return jsonrpc.encode({"resultType": "complete", **body})
+
+
+def listed(mine: Iterable[bytes], page: bytes, *, most: int) -> bytes:
+    """The result of `tasks/list`: tasks as `shown`, and behind them those of a server's `page`, with all else that it says. Of a page that is no
+    object there is nothing, and no task of a list that is none or has more than `most`."""
+    members = jsonrpc.decode_members(page) if page[:1] == b"{" else {}
+    both = [*map(msgspec.Raw, mine), *_listed(members.get("tasks"), most)]
+    return jsonrpc.encode({**members, "tasks": both})
+
+
+def _listed(text: msgspec.Raw | None, most: int) -> Sequence[msgspec.Raw]:
+    try:
+        return [] if text is None else jsonrpc.elements(text, most)
+    except ValueError:
+        return []
 
 
 def related(result: bytes, id: str) -> bytes:
@@ -168,18 +185,13 @@ def related(result: bytes, id: str) -> bytes:
     return jsonrpc.encode(members)
 
 
-def _status(task: Task, client: Client, end: Spelled | None) -> str:
-    if task.status != "ended" or end is None:
+def _status(task: Task, client: Client, end: Spelled | None, *, failed: bool) -> str:
+    if task.status != "ended":
         return task.status
-    if not end.result:
-        return "failed"
     # A tool that says that it failed has failed for the one dialect, and is complete for the other.
-    return "failed" if not is_modern(client.revision) and _tool_error(end.result) else "completed"
-
-
-def _tool_error(result: bytes) -> bool:
-    found = jsonrpc.decode_members(result).get("isError")
-    return found is not None and bytes(found) == b"true"
+    if is_modern(client.revision):
+        failed = end is not None and not end.result
+    return "failed" if failed else "completed"
 
 
 def _spelled(task: Task, client: Client, status: str) -> dict[str, Any]:

@@ -294,7 +294,7 @@ class App:
     async def close(self) -> None:
         """End every session and connection of every door, whatever runs."""
         self.farewell()
-        self.streamable.sessions.close_all()
+        await self.streamable.sessions.close_all()
         await self.legacy_sse.close()
         await self.websocket.close()
         for one in self._routes:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
+from collections.abc import Generator
 from functools import partial
+from itertools import takewhile
 from operator import methodcaller
 from typing import Any
 
@@ -23,6 +25,7 @@ from gatewright.mcp.server.served_request import ServedRequest
 from gatewright.mcp.server.server_context import Presented, ServerContext, Standing
 from gatewright.mcp.server.shown_rights import at_least, same_rights
 from gatewright.mcp.wire.versions import revision
+from gatewright.transport.slices import begun, in_slices
 from gatewright.transport.timers import Overdue
 
 __all__ = ["IDLE_S", "HttpSession", "Sessions"]
@@ -37,6 +40,8 @@ SESSIONS_EACH = 1_000
 """How many of them one caller may hold, so that nobody's sessions end by another's greed."""
 
 _SWEEP_S = 60.0
+
+Steps = Generator[None, None, None]
 
 
 class HttpSession:
@@ -83,7 +88,7 @@ class HttpSession:
 
 
 class Sessions:
-    """All HTTP sessions of one endpoint."""
+    """All HTTP sessions of one endpoint. What is done to many of them is done to one a step."""
 
     def __init__(self, front: ServerContext, parked: PendingInputs[ServedRequest]) -> None:
         self._front = front
@@ -188,17 +193,20 @@ class Sessions:
             session.streams.end()
 
     def farewell(self) -> None:
-        """End the own streams of all sessions; what runs in them goes on."""
-        for session in self.by_id.values():
-            session.streams.own.end()
+        """End the own streams of all sessions, in slices; what runs in them goes on."""
+        begun(_goodbyes(list(self.by_id.values())))
 
-    def close_all(self) -> None:
-        """End every session."""
-        for ident in list(self.by_id):
-            self.close(ident)
+    async def close_all(self) -> None:
+        """End every session. Returns when that is done."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        await in_slices(self._closing(list(self.by_id)))
+
+    def _closing(self, idents: list[str]) -> Steps:
+        for ident in idents:
+            self.close(ident)
+            yield
 
     def __len__(self) -> int:
         return len(self.by_id)
@@ -214,10 +222,20 @@ class Sessions:
             self._sweep_later()
 
     def sweep(self) -> None:
-        """End what nobody used for `IDLE_S`, uses now or listens to. Done by itself every minute."""
+        """End what nobody used for `IDLE_S`, uses now or listens to, in slices. Done by itself every minute."""
         now = self._front.clock()
-        for ident, session in list(self.by_id.items()):
-            if now - session.standing.used <= IDLE_S:
-                break  # the rest was used later
-            if session.is_over(now):
+        # The rest was used later.
+        unused = takewhile(lambda one: now - one[1].standing.used > IDLE_S, self.by_id.items())
+        begun(self._sweeping(list(unused), now))
+
+    def _sweeping(self, unused: list[tuple[str, HttpSession]], now: float) -> Steps:
+        for ident, session in unused:
+            if session.is_over(now):  # none that is used since, as long as this has lasted
                 self.close(ident)
+            yield
+
+
+def _goodbyes(every: list[HttpSession]) -> Steps:
+    for session in every:
+        session.streams.own.end()
+        yield

@@ -87,5 +87,5 @@ class WebApp:
             for one in list(open_):
                 one.end()
         self._streamable.farewell()
-        self._streamable.sessions.close_all()
+        await self._streamable.sessions.close_all()
         await self._websocket.close()
