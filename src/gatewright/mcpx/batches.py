@@ -91,6 +91,11 @@ class Batch:
         return len(self._run) - self._start + len(self._more) - len(self._less)
 
     @property
+    def weight(self) -> int:
+        """What all of them weigh."""
+        return sum([one.weight for one in self.messages])
+
+    @property
     def messages(self) -> Sequence[Message]:
         """All of them."""
         if self._messages is None:

@@ -332,6 +332,9 @@ class Room:
             return Batch(())
         batch = Batch([one for one in self._out if one.is_for(member)])
         member.heard = self._told = self._number
+        # Its welcome can be as long as all that waits for the others: kept, it would make that leave.
+        self._out = [one for one in self._out if one.only is not member]
+        self.waiting = sum([one.weight for one in self._out])
         return batch
 
     def prefer(self, member: Member, mode: Mode) -> None:

@@ -1,8 +1,8 @@
-"""`Deliveries`: when what waits in rooms leaves, and its way to the seats: one member a step, all rooms of a hub in one slice of a turn.
+"""`Deliveries`: when what waits in rooms leaves, and its way to the seats: few members a step, all rooms of a hub in one slice of a turn.
 
 What waits in a room leaves together, once in a turn of the event loop, so that sixteen messages for a thousand readers are a
 thousand writes and not sixteen thousand. How long it takes to write to all of them is bounded by time: rooms with something on its
-way take turns, a member of each, and everybody else of this process has a turn in between. What is said meanwhile comes after.
+way take turns, a few members of each, and everybody else of this process has a turn in between. What is said meanwhile comes after.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Generator
+from itertools import islice
 
 from gatewright.mcpx.batches import Batch
 from gatewright.mcpx.topic import PIECE_BYTES, Member, Room
@@ -24,6 +25,13 @@ PATIENCE_S = 0.05
 PATIENCE_EACH_S = 20e-6
 """How long for each member of a room: about as much as telling all of them costs, so a small room is told at once."""
 SMALL = 100
+
+_AT_FIRST = 4
+"""Steps that are done at once: with these a small room has all that it waits for, and nothing more is to be arranged."""
+_AT_ONCE = 8
+"""How many members are written to in one step, of what weighs no more than"""
+_SMALL_BYTES = 4096
+"""as much as that: longer texts are copied, or fill what the system takes, for each of them."""
 
 
 class Deliveries:
@@ -102,7 +110,13 @@ class Deliveries:
     def _go(self) -> None:
         if not self._under_way:
             self._under_way = True
-            self._sliced(self._all())
+            steps = self._all()
+            for _ in islice(steps, _AT_FIRST):
+                pass
+            if self._leaving:
+                self._sliced(steps)
+            else:
+                steps.close()
 
     def _all(self) -> Generator[None, None, None]:
         """A step of each room in turn: a small one does not wait for a large one."""
@@ -122,8 +136,10 @@ class Deliveries:
 
     def _of(self, room: Room) -> Generator[None, None, None]:
         for batch, members in (yield from room.flush()):
-            for member in members:
-                self._deliver(batch, room, member)
+            few = _AT_ONCE if len(members) > 1 and batch.weight <= _SMALL_BYTES else 1
+            for start in range(0, len(members), few):
+                for member in members[start : start + few]:
+                    self._deliver(batch, room, member)
                 yield
 
     def _deliver(self, batch: Batch, room: Room, member: Member) -> None:
