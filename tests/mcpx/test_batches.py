@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.mcpx.batches import Batch, Message, shared
+from gatewright.transport.slices import whole
 from tests.costs import DOUBLED, grows
 from tests.mcpx.test_topic import member
 
@@ -40,7 +41,7 @@ def test_each_member_gets_what_is_for_it_in_one_batch_and_in_order(data: st.Data
     named = {one for each in out for one in (each.only, each.skip) if one is not None}
     special = [one for one in members if one.mode == "directed" or one in named or one.heard >= 2]
     got: dict[str, list[int]] = {}
-    for batch, some_members in shared(out, special):
+    for batch, some_members in whole(shared(out, special)):
         assert isinstance(batch, Batch)
         for one in some_members:
             assert one.id not in got
@@ -56,7 +57,7 @@ def test_what_leaves_costs_as_much_as_there_are_members_and_messages() -> None:
         out = [
             Message(number, b"x", ("nobody",) if number % 2 else ()) for number in range(1, count)
         ]
-        return len(list(shared(out, members)))
+        return len(whole(shared(out, members)))
 
     assert flushed(50) == 1
     assert grows(lambda: flushed(1000), lambda: flushed(4000)) <= DOUBLED**2
@@ -73,7 +74,7 @@ def test_what_names_all_members_costs_as_much_as_it_names() -> None:
             for number in range(1, count)
         ]
         out += [Message(count + number, b"x", (name,)) for number, name in enumerate(names)]
-        return sum(1 for _ in shared(out, members))
+        return len(whole(shared(out, members)))
 
     assert (flushed(100, together=True), flushed(100, together=False)) == (100, 100)
     for together in (True, False):
@@ -90,5 +91,5 @@ def test_who_is_named_hears_what_names_it_among_the_rest() -> None:
         Message(4, b"4", ("bob",), skip=bob),
         Message(5, b"5", skip=ann),
     ]
-    heard = {some[0].id: batch.frames(bytes) for batch, some in shared(out, [ann, bob])}
+    heard = {some[0].id: batch.frames(bytes) for batch, some in whole(shared(out, [ann, bob]))}
     assert heard == {"ann": b"123", "bob": b"1235"}

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.mcpx import batches as batches_module
 from gatewright.mcpx import topic as room_module
 from gatewright.mcpx.batches import Batch, Message, shared
 from gatewright.mcpx.envelope import Envelope, Flaw, read
 from gatewright.mcpx.topic import Bounds, Member, No, Room
+from gatewright.transport.slices import whole
 
 FULL = ("mcp/*", "chat")
 
@@ -35,11 +37,17 @@ def says(one: Member, kind: str = "chat", **more: Any) -> bytes:
 def heard(here: Room) -> dict[str, list[str]]:
     """What each member gets of the next flush, as kinds or as texts of chat."""
     found: dict[str, list[str]] = {}
-    for batch, members in here.flush():
+    for batch, members in whole(here.flush()):
         for one in members:
             assert one.id not in found
             found[one.id] = [_told(message) for message in batch.messages]
     return found
+
+
+def emptied(here: Room) -> None:
+    """All of what waits has left, in however many pieces."""
+    while here.waiting:
+        whole(here.flush())
 
 
 def _told(message: Message) -> str:
@@ -59,7 +67,7 @@ def test_most_members_share_one_batch_and_one_encoding() -> None:
     people = [member(f"p{number}") for number in range(1000)]
     for one in people:
         here.join(one)
-    list(here.flush())
+    emptied(here)
     say(here, people[0], "1")
     say(here, people[1], "2")
     encoded: list[bytes] = []
@@ -68,7 +76,7 @@ def test_most_members_share_one_batch_and_one_encoding() -> None:
         encoded.append(text)
         return b"<" + text + b">"
 
-    ((batch, members),) = here.flush()
+    ((batch, members),) = whole(here.flush())
     frames = {id(batch.frames(encode)) for _ in members}
     assert (len(members), len(frames), len(encoded)) == (1000, 1, 2)
     assert batch.frames(encode) == b"".join(b"<" + one.text + b">" for one in batch.messages)
@@ -188,7 +196,7 @@ def test_new_capabilities_are_told_by_a_welcome() -> None:
     assert isinstance(here.judge(a, says(a, "mcp/request:x"), 0.0), Envelope)
     told = {
         member.id: [json.loads(one.text)["payload"] for one in batch.messages]
-        for batch, members in here.flush()
+        for batch, members in whole(here.flush())
         for member in members
     }
     you = {"id": "a", "capabilities": list(FULL)}
@@ -198,7 +206,7 @@ def test_new_capabilities_are_told_by_a_welcome() -> None:
         "b": [{"event": "join", "participant": you}],
     }
     here.allow(a, FULL)  # nothing changes, and nobody else is told
-    ((_, members),) = here.flush()
+    ((_, members),) = whole(here.flush())
     assert members == [a]
 
 
@@ -248,7 +256,7 @@ def test_what_leaves_a_room_reaches_each_member_once_and_no_other(data: st.DataO
         for one in members.values():
             one.heard = data.draw(st.integers(0, 4))
     got: dict[str, list[int]] = {}
-    for batch, those in here.flush():
+    for batch, those in whole(here.flush()):
         for one in those:
             assert one.id not in got
             got[one.id] = [message.number for message in batch.messages]
@@ -267,18 +275,20 @@ def test_a_crowd_to_which_a_message_is_not_addressed_is_not_looked_at_one_by_one
         looked.append(len(members))
         return shared(out, members)
 
-    monkeypatch.setattr(room_module, "shared", counting)
+    monkeypatch.setattr(batches_module, "shared", counting)
     here = room()
     for number in range(1000):
         here.join(member(f"p{number}", mode="directed"))
-    heard(here)
+    emptied(here)
     looked.clear()
     a = here.members["p1"]
     for to in (("p7",), ()):
         passed = here.judge(a, says(a, "chat", to=to), 0.0)
         assert isinstance(passed, Envelope)
         here.route(a, passed)
-    batches = [([one.to for one in batch.messages], len(those)) for batch, those in here.flush()]
+    batches = [
+        ([one.to for one in batch.messages], len(those)) for batch, those in whole(here.flush())
+    ]
     assert looked == [1]
     assert batches == [([frozenset()], 999), ([frozenset({"p7"}), frozenset()], 1)]
 
@@ -295,7 +305,7 @@ def test_what_the_gateways_own_tell_somebody_by_name_nobody_else_hears() -> None
         here.route(sender, passed)
     got = {
         one.id: [json.loads(message.text)["from"] for message in batch.messages]
-        for batch, those in here.flush()
+        for batch, those in whole(here.flush())
         for one in those
     }
     assert got == {"house": ["ann"], "ann": ["ann"], "bob": ["house", "ann"]}
@@ -326,10 +336,65 @@ def test_nobody_gets_a_message_twice_where_some_had_it_before_the_others() -> No
     here = room()
     ann, new = member("ann"), member("new")
     here.join(ann)
-    list(here.flush())
+    whole(here.flush())
     here.join(new)
-    list(here.flush())
+    whole(here.flush())
     say(here, ann, "1")
     say(here, ann, "2")
     assert [_told(one) for one in here.flush_to(new).messages] == ["1", "2"]
     assert heard(here) == {"ann": ["1", "2"]}
+
+
+def test_the_names_of_messages_are_looked_at_a_message_a_step_and_only_where_it_matters() -> None:
+    """A message may name a thousand, whether or not there is anybody who hears no more than what names it."""
+    steps: dict[str, int] = {}
+    for mode in ("all", "directed"):
+        here = room()
+        ann = member("ann")
+        for one in (ann, member("bob", mode=mode)):
+            here.join(one)
+        emptied(here)
+        for number in range(20):
+            say(here, ann, str(number), to=[f"p{other}" for other in range(1000)])
+        steps[mode] = sum(1 for _ in here.flush())
+    assert steps["directed"] >= 20
+    assert steps["all"] <= 3
+
+
+def test_names_weigh_something_so_that_few_messages_of_a_thousand_names_leave_together() -> None:
+    here = room()
+    ann = member("ann")
+    here.join(ann)
+    emptied(here)
+    for number in range(100):
+        say(here, ann, str(number), to=[f"{other}" for other in range(1000)])
+    pieces: list[list[str]] = []
+    while here.waiting:
+        ((batch, _),) = whole(here.flush())
+        pieces.append([_told(one) for one in batch.messages])
+    assert [one for some in pieces for one in some] == [str(number) for number in range(100)]
+    assert max(map(len, pieces)) < 33
+
+
+def test_a_large_room_is_sorted_in_many_small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = room()
+    ann = member("ann", echo=False)
+    for number in range(1000):
+        here.join(member(f"p{number}", mode="directed"))
+    here.join(ann)
+    emptied(here)
+    say(here, ann, "1", to=[f"p{number}" for number in range(1000)])
+    looked = 0
+    held = [0]
+
+    def counted(self: Any, one: Member, first: int) -> Any:
+        nonlocal looked
+        looked += 1
+        return of(self, one, first)
+
+    of = batches_module._Exceptions.of
+    monkeypatch.setattr(batches_module._Exceptions, "of", counted)
+    held += [looked for _ in here.flush()]
+    assert looked == 1001
+    assert max(later - before for before, later in itertools.pairwise(held)) == 1
+    assert len(held) > 1001 + 1001 // 64

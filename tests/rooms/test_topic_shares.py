@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from gatewright.call import Caller
+from gatewright.rooms import topic_shares
 from gatewright.rooms.hub import NoPlace, Place
 from gatewright.rooms.policy import Identity, Topic
 from gatewright.rooms.topic_shares import LEAST
@@ -80,3 +82,48 @@ def test_where_there_may_be_few_topics_one_may_open_them() -> None:
         join(table, "eve", f"t{number}")
     with pytest.raises(NoPlace, match="no room for another topic"):
         join(table, "eve", "another")
+
+
+def test_who_leaves_a_large_topic_asks_a_few_of_the_others_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where all leave in the order in which they came, or nobody of them may open another."""
+    asked: list[tuple[str, str]] = []
+
+    class Noted(Counter[tuple[str, str]]):
+        def __getitem__(self, who: tuple[str, str]) -> int:
+            asked.append(who)
+            return super().__getitem__(who)
+
+    for share in (LEAST, 0):
+        table = Table(max_topics=200)
+        places = [join(table, f"p{number}", "t") for number in range(300)]
+        monkeypatch.setattr(topic_shares, "_share", lambda _, share=share: share)
+        table.hub._shares._each = Noted(table.hub._shares._each)
+        for place in places:
+            asked.clear()
+            place.leave()
+            assert len(asked) <= 40
+        assert table.hub._shares._each == {}
+
+
+def test_one_who_may_answer_for_a_topic_is_found_however_many_may_not() -> None:
+    table = Table(max_topics=100)
+    opened = join(table, "eve", "t")
+    places = []
+    for number in range(100):
+        places.append(join(table, f"full-{number}", "t"))
+        table.hub._shares._each["agent", f"full-{number}"] = LEAST
+    join(table, "ann", "t")
+    opened.leave()
+    for place in places[:4]:
+        place.leave()
+    assert table.hub._shares._each["agent", "ann"] == 1
+    assert table.hub._shares._each["agent", "eve"] == 0
+
+
+def test_who_comes_again_in_anothers_rights_does_not_answer_for_what_the_former_opened() -> None:
+    table = Table()
+    join(table, "eve", "t")
+    join(table, "eve", "t", caller=Caller("eve", "operator"))
+    assert table.hub._shares._each == {("operator", "eve"): 1}

@@ -11,12 +11,12 @@ the welcome. Order is the order of sending, for every member. Presence may wait 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from gatewright.mcpx.batches import Batch, Message, shared
+from gatewright.mcpx.batches import Batch, Message, parted
 from gatewright.mcpx.capabilities import Capabilities
 from gatewright.mcpx.envelope import GATEWAY, Envelope, Flaw, compose, is_reserved, read
 from gatewright.mcpx.open_requests import OpenRequests
@@ -28,11 +28,13 @@ from gatewright.mcpx.system_messages import (
     welcome_payload,
 )
 
-__all__ = ["Bounds", "Member", "Mode", "No", "Room", "Stamp"]
+__all__ = ["PIECE_BYTES", "Bounds", "Member", "Mode", "No", "Room", "Stamp"]
 
 Mode = Literal["all", "directed"]
 _READ_ANYWAY = 4096
 """Bytes. Of what is longer and not let in not even the id is read."""
+PIECE_BYTES = 1024 * 1024
+"""What leaves together at most, one message at least: for each member it is put together in one step. A name in `to` counts as some bytes."""
 Stamp = Callable[[], tuple[str, str]]
 """A fresh message id (UUID, version 4) and the time (RFC 3339)."""
 
@@ -60,7 +62,7 @@ class Member:
     """Somebody in a topic. `seat` is whatever its driver reaches it by."""
 
     __slots__ = tuple(
-        "_at _bytes _tokens capabilities connection dry echo heard id is_here limited mode seat since text who".split()
+        "_at _bytes _tokens capabilities connection dry echo heard id is_here limited mode seat since text wanted who".split()
     )
 
     def __init__(
@@ -89,6 +91,9 @@ class Member:
         self.is_here = False
         """Whether it has its place in a room."""
         self.mode: Mode = mode
+        """How what leaves next is routed to it."""
+        self.wanted: Mode = mode
+        """How it will be, once what waits has left (`Room.prefer`)."""
         self.echo = echo
         self.dry = False
         """Whether it was told that it sends too much, and has sent nothing acceptable since."""
@@ -136,12 +141,14 @@ class Room:
         self.bounds = bounds
         self.members: dict[str, Member] = {}
         self.waiting = 0
-        """Bytes of messages that wait for a flush."""
+        """What the messages weigh that wait for a flush (`Message.weight`), in bytes."""
         self.patient = True
         """Whether nothing but presence waits for those who do not know it yet."""
         self._stamp = stamp
         self._asked = OpenRequests()
         self._out: list[Message] = []
+        self._changes: dict[tuple[int, Member], Mode] = {}
+        """Modes that hold behind a number."""
         self._number = 0
         self._told = 0
         """The highest number that a member had heard of before the others."""
@@ -314,47 +321,66 @@ class Room:
     ) -> None:
         self._number += 1
         self.patient = False
-        self.waiting += len(text)
-        self._out.append(Message(self._number, text, to, only, skip, by))
+        message = Message(self._number, text, to, only, skip, by)
+        self.waiting += message.weight
+        self._out.append(message)
 
     def flush_to(self, member: Member) -> Batch:
-        """What waits for one member, before the others get theirs."""
+        """What waits for one member, before the others get theirs; nothing while somebody's new mode waits for them (`prefer`)."""
+        self._change()
+        if self._changes:
+            return Batch(())
         batch = Batch([one for one in self._out if one.is_for(member)])
         member.heard = self._told = self._number
+        # Its welcome can be as long as all that waits for the others: kept, it would make that leave.
+        self._out = [one for one in self._out if one.only is not member]
+        self.waiting = sum([one.weight for one in self._out])
         return batch
 
-    def flush(self) -> Iterator[tuple[Batch, Sequence[Member]]]:
-        """What waits, and for whom. Every member is in one batch at most."""
-        out, self._out = self._out, []
-        if not out:
-            return
-        self.waiting = 0
-        self.patient = True
-        first = out[0].number
-        wide = Batch([one for one in out if one.only is None])
-        named = {one for message in out for one in (message.only, message.skip) if one is not None}
-        directed = any(message.to for message in wide.messages)
-        plain: list[Member] = []
-        calm: list[Member] = []
-        special: list[Member] = []
-        if not named and not directed and self._told < first:
-            plain = list(self.members.values())
+    def prefer(self, member: Member, mode: Mode) -> None:
+        """From the next message on it is routed to so; what waits, and what is on its way, comes by its former mode."""
+        member.wanted = mode
+        self._changes[self._number, member] = mode
+        self.patient = self.patient and not self._out
+
+    def _change(self) -> None:
+        """New modes before which nothing waits any more hold."""
+        first = self._out[0].number if self._out else self._number + 1
+        for key in list(self._changes):
+            number, member = key
+            if number >= first:
+                return
+            member.mode = self._changes.pop(key)
+
+    def _taken(self) -> list[Message]:
+        """What leaves next: all that waits, or the first of it as far as it weighs `PIECE_BYTES`, or up to a new mode."""
+        self._change()
+        if self.waiting <= PIECE_BYTES and not self._changes:
+            out, self._out = self._out, []
         else:
-            meant = {name for message in wide.messages for name in message.to}
-            for one in self.members.values():
-                quiet = directed and one.mode == "directed"
-                # Who joined since the last flush has its welcome (`flush_to`), and what came before it is not for it.
-                if one in named or one.heard >= first or (quiet and one.id in meant):
-                    special.append(one)
-                else:
-                    (calm if quiet else plain).append(one)
-        if plain and wide.messages:
-            yield wide, plain
-        # Nearly all of a room whose members hear what is for them alone: looked at one by one, they would make everybody wait.
-        to_all = Batch([one for one in wide.messages if not one.to]) if calm else wide
-        if calm and to_all.messages:
-            yield to_all, calm
-        yield from shared(out, special)
+            count = self._piece()
+            out, self._out = self._out[:count], self._out[count:]
+        if self._out:
+            self.waiting -= sum(one.weight for one in out)
+        else:
+            self.waiting, self.patient = 0, True
+        return out
+
+    def _piece(self) -> int:
+        until = next(iter(self._changes), (self._number, None))[0]
+        count = weight = 0
+        for one in self._out:
+            weight += one.weight
+            if count and (weight > PIECE_BYTES or one.number > until):
+                break
+            count += 1
+        return count
+
+    def flush(self) -> Generator[None, None, list[tuple[Batch, list[Member]]]]:
+        """In small steps: what leaves next, and for whom. Every member is in one batch at most. The next flush begins when all of
+        this one is delivered."""
+        out, told, every = self._taken(), self._told, list(self.members.values())
+        return (yield from parted(out, every, told)) if out else []
 
 
 def _about(text: bytes) -> str | None:

@@ -1,54 +1,34 @@
-"""`Hub`: MCPx topics of this process: admits, removes, lists participants, sets their routing; routes, audits messages, delivers batches.
+"""`Hub`: MCPx topics of this process: admits, removes, lists participants, sets their routing; routes and audits messages.
 
 `join` takes an identity and a seat, and gives a `Place`: by it a participant speaks and leaves. A seat is whatever takes
-messages: a WebSocket, or an object of this process. What waits in a room leaves together, once in a turn of the event
-loop, so that sixteen messages for a thousand readers are a thousand writes and not sixteen thousand; nothing waits
-longer than that. What a message says is never stored: a topic that nobody is in any more is forgotten.
+messages: a WebSocket, or an object of this process. What waits in a room leaves together (`Deliveries`). What a message says is
+never stored: a topic that nobody is in any more is forgotten.
 
 A seat must neither block nor raise. One that raises loses its place, and nobody else notices.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
-import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from operator import length_hint
+from collections.abc import Callable, Generator, Iterator
 from typing import Literal
 
 import msgspec
 
 from gatewright.call import Refusal, Unrecorded
-from gatewright.mcpx.batches import Batch
 from gatewright.mcpx.envelope import Envelope, is_participant_id, is_topic
 from gatewright.mcpx.topic import Member, No, Room, Stamp
+from gatewright.rooms.deliveries import Deliveries
 from gatewright.rooms.hub_types import Journal, Seat, Seated, seated
 from gatewright.rooms.policy import Identity, Policy, Trust, with_word
 from gatewright.rooms.topic_shares import TopicShares
+from gatewright.transport.slices import begun
 
 __all__ = ["Hub", "NoPlace", "Place"]
-
-log = logging.getLogger("gatewright.rooms")
 
 NORMAL = 1000
 GOING_AWAY = 1001
 INTERNAL_ERROR = 1011
-
-PATIENCE_S = 0.05
-"""How long presence waits at most, where nothing else is said."""
-PATIENCE_EACH_S = 20e-6
-"""How long for each member of a room: about as much as telling all of them costs, so a small room is told at once."""
-SMALL = 100
-
-SLICE = 256
-"""How many members are written to in one turn of the loop: a millisecond or two."""
-
-FLUSH_BYTES = 1024 * 1024
-"""What waits in a room at most before it leaves without waiting for the turn's end."""
 
 
 class NoPlace(Exception):  # noqa: N818 - a verdict, not a malfunction
@@ -93,9 +73,10 @@ class Hub:
         monotonic: Callable[[], float],
         soon: Callable[[Callable[[], object]], object] | None = None,
         later: Callable[[float, Callable[[], object]], object] | None = None,
+        sliced: Callable[[Generator[None, None, None]], object] = begun,
     ) -> None:
-        """`soon` runs something at the end of this turn, `later` after some seconds; those of the event loop where
-        they are not given."""
+        """`soon` runs something at the end of this turn, `later` after some seconds, `sliced` steps in slices; those of the event loop
+        where they are not given."""
         self.policy = policy
         self.rooms: dict[str, Room] = {}
         self._shares = TopicShares()
@@ -103,13 +84,8 @@ class Hub:
         self.stamp = stamp
         self._trust = trust
         self._monotonic = monotonic
-        self._soon = soon
-        self._later = later
-        self._patient: set[Room] = set()
-        self._leaving: dict[Room, deque[tuple[Batch, Iterator[Member]]]] = {}
-        """What is on its way, by slices, and who gets it still."""
-        self._dirty: dict[Room, None] = {}
-        self._scheduled = False
+        self._deliveries = Deliveries(self._broke, soon=soon, later=later, sliced=sliced)
+        self._touch = self._deliveries.touch
         self._places: dict[Member, Place] = {}
 
     # -- coming and going
@@ -179,24 +155,16 @@ class Hub:
         if former is not None and alike is None:
             room.leave(former.member)  # so that everybody ends what they have with it
         room.join(member)
+        self._shares.joined(topic, identity)
         place = self._places[member] = Place(self, room, member, identity)
         place.token = token
         if former is not None:
+            self._shares.left(topic, former.identity, self.policy)
             self._gone(former.member, room, "replaced")
             former.member.seat.close(NORMAL, "replaced by a newer connection")
         self._touch(room)
-        if room in self._patient:
-            (self._soon or asyncio.get_running_loop().call_soon)(lambda: self._welcome(place))
+        self._deliveries.welcome(room, member)
         return place
-
-    def _welcome(self, place: Place) -> None:
-        """A newcomer hears at once who it is; the others of a large room hear of it a little later."""
-        room, member = place.room, place.member
-        # What is on its way to it comes first.
-        if member.is_here and room not in self._leaving:
-            batch = place.room.flush_to(place.member)
-            if batch.messages:
-                self._deliver(batch, (place.member,))
 
     def leave(self, place: Place, why: str) -> None:
         """See `Place.leave`."""
@@ -205,11 +173,10 @@ class Hub:
             return
         self._gone(member, room, why)
         if room.members:
-            stay = (self._places[one].identity for one in room.members.values())
-            self._shares.left(room.name, stay, self.policy)
+            self._shares.left(room.name, place.identity, self.policy)
             self._touch(room)
         else:
-            self._dirty.pop(room, None)
+            self._deliveries.forget(room)
             del self.rooms[room.name]
             self._shares.closed(room.name)
 
@@ -234,6 +201,12 @@ class Hub:
         self._places.pop(member, None)
         with contextlib.suppress(Unrecorded):  # it is gone, recorded or not
             self.journal.left(room.name, member, why)
+
+    def _broke(self, member: Member) -> None:
+        place = self._places.get(member)
+        if place is not None:
+            with contextlib.suppress(Exception):  # but whoever sits there may learn of it
+                self.end(place, INTERNAL_ERROR, "its seat broke")
 
     def _capabilities(self, identity: Identity) -> tuple[str, ...]:
         word = None if self._trust is None else self._trust.word(identity.id)
@@ -323,78 +296,8 @@ class Hub:
         """Route to a participant in another way from the next message on. In how many places."""
         places = [one for one in self._places.values() if one.member.id == participant]
         for place in places:
-            self._finish(place.room)  # what was sent before is delivered by the old mode
-            place.member.mode = place.member.mode if mode is None else mode
             place.member.echo = place.member.echo if echo is None else echo
+            if mode is not None:
+                place.room.prefer(place.member, mode)
+                self._touch(place.room)
         return len(places)
-
-    # -- leaving together
-
-    def _touch(self, room: Room) -> None:
-        if room.waiting > FLUSH_BYTES:
-            self._flush_room(room)
-            return
-        if room.patient and len(room.members) > SMALL:
-            if room not in self._patient:
-                self._patient.add(room)
-                wait = min(PATIENCE_S, PATIENCE_EACH_S * len(room.members))
-                (self._later or asyncio.get_running_loop().call_later)(
-                    wait, lambda: self._flush_room(room)
-                )
-            return
-        self._dirty[room] = None
-        if not self._scheduled:
-            self._scheduled = True
-            (self._soon or asyncio.get_running_loop().call_soon)(self.flush)
-
-    def flush(self) -> None:
-        """Send what waits."""
-        self._scheduled = False
-        dirty, self._dirty = self._dirty, {}
-        for room in dirty:
-            self._flush_room(room)
-
-    def _flush_room(self, room: Room) -> None:
-        self._patient.discard(room)
-        if room not in self._leaving:  # else what is new comes after what is on its way
-            self._leaving[room] = deque((batch, iter(some)) for batch, some in room.flush())
-            self._go_on(room)
-
-    def _go_on(self, room: Room, most: int = SLICE) -> None:
-        """Deliver the next slice: however large a room, everybody else of this process has a turn in between."""
-        rest = self._leaving.get(room)
-        if rest is None:
-            return
-        while rest and most > 0:
-            batch, members = rest[0]
-            before = length_hint(members)
-            self._deliver(batch, islice(members, most))
-            # What its messages cost that are put together is little beside writing them, unless few members get them.
-            most -= before - length_hint(members) + len(batch) // 32
-            if rest and not length_hint(members):
-                rest.popleft()
-        if rest:
-            (self._soon or asyncio.get_running_loop().call_soon)(lambda: self._go_on(room))
-        elif self._leaving.pop(room, None) is not None and room.waiting and room.members:
-            self._touch(room)
-
-    def _finish(self, room: Room) -> None:
-        """Deliver everything that waits, now."""
-        for _ in range(2):  # what is on its way, and what is new
-            self._go_on(room, sys.maxsize)
-            self._flush_room(room)
-        self._go_on(room, sys.maxsize)
-
-    def _deliver(self, batch: Batch, members: Iterable[Member]) -> None:
-        """Who is not here any more gets nothing. After a seat that breaks the rest of the iterator is left."""
-        member = None
-        try:
-            for member in members:
-                if member.is_here:
-                    member.seat.deliver(batch)
-        except Exception:
-            place = None if member is None else self._places.get(member)
-            if place is not None:
-                log.exception("the seat of %s in %s broke", place.member.id, place.room.name)
-                with contextlib.suppress(Exception):  # but whoever sits there may learn of it
-                    self.end(place, INTERNAL_ERROR, "its seat broke")

@@ -71,4 +71,6 @@ class Seated(msgspec.Struct, frozen=True):
 def seated(member: Member, topic: str) -> Seated:
     """The connection of somebody in a topic."""
     can = member.capabilities.patterns
-    return Seated(member.connection, member.id, can, member.since, topic, member.mode, member.echo)
+    return Seated(
+        member.connection, member.id, can, member.since, topic, member.wanted, member.echo
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import pytest
@@ -378,3 +378,25 @@ async def test_the_list_of_proposals_is_short_however_many_and_long_they_are() -
     answer = await within(scene.ana.request("orchestrator", "tools/call", call("proposals")))
     last = answer["structuredContent"]["proposals"][-1]
     assert (last["params"], last["paramsBytes"] > 100_000) == (None, True)
+
+
+async def test_who_may_see_a_proposal_is_looked_up_among_those_it_names() -> None:
+    """It may name a thousand, and there may be a thousand proposals."""
+    walked: list[int] = []
+
+    class Names(frozenset[str]):
+        def __iter__(self) -> Iterator[str]:
+            walked.append(len(self))
+            return super().__iter__()
+
+    scene = Scene()
+    scene.propose("/srv/a/1")
+    await settled(scene)
+    (known,) = scene.me.proposals
+    known.named = Names({"worker"})
+    shown = {
+        who: len((await scene.orchestrator._proposals(who))["proposals"])
+        for who in ("ana", "eve", "worker", "nobody")
+    }
+    assert shown == {"ana": 1, "eve": 1, "worker": 1, "nobody": 0}
+    assert walked == []

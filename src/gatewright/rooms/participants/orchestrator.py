@@ -238,7 +238,8 @@ class Orchestrator:
         return {"rejected": proposal}
 
     def _may_see(self, sender: str, one: Proposal) -> bool:
-        return sender in self._people or not one.named or sender in (one.proposer, *one.named)
+        mine = sender in self._people or sender == one.proposer
+        return mine or not one.named or sender in one.named
 
     async def _proposals(self, sender: str) -> Any:
         shown: list[dict[str, Any]] = []
