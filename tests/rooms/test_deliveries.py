@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 from collections import defaultdict
+from collections.abc import Generator
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.mcpx import topic as room_module
-from gatewright.mcpx.batches import Message
+from gatewright.mcpx.batches import Batch, Message
 from gatewright.mcpx.topic import Member, Room
 from gatewright.rooms import deliveries
 from gatewright.rooms.hub import Hub, Place
@@ -184,6 +186,72 @@ def test_welcomes_that_were_given_do_not_send_out_what_may_wait(
     assert [chair.heard for _, chair in places] == [[]] * 150
     table.settle()
     assert places[7][1].kinds == ["system/presence"] * 10
+
+
+def test_welcomes_that_wait_for_what_is_on_its_way_leave_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is long for one newcomer, and costs the others nothing: a thousand who come back make no thousand writes to each of them."""
+    table = Table()
+    places = _full(table, "t", 150)
+    monkeypatch.setattr(room_module, "PIECE_BYTES", 20_000)
+    monkeypatch.setattr(deliveries, "PIECE_BYTES", 20_000)
+    table.slice = 1
+    places[0][0].say(chat(places[0][0], "1"))
+    table.turn()
+    newcomers = [table.join(f"new-{number}")[1] for number in range(50)]
+    batches: list[int] = []
+
+    class Counting(Chair):
+        def deliver(self, batch: Batch) -> None:
+            batches.append(len(batch))
+            super().deliver(batch)
+
+    places[149][0].member.seat = seat = Counting()
+    table.settle()
+    assert seat.kinds == ["chat", *["system/presence"] * 50]
+    assert batches == [1, 50]
+    assert [one.kinds[0] for one in newcomers] == ["system/welcome"] * 50
+
+
+def test_what_was_written_is_kept_no_longer() -> None:
+    """Each of a thousand members may have a batch of its own, of a megabyte."""
+    alive: list[int] = []
+
+    class Writer(Chair):
+        def deliver(self, batch: Batch) -> None:
+            batch.frames(bytes)
+            written = [one for one in gc.get_objects() if isinstance(one, Batch) and one._frames]
+            alive.append(len(written))
+
+    table = Table(**UNLIMITED)
+    places = _full(table, "t", 1)
+    for number in range(20):
+        table.hub.join(Identity(f"w{number}", FULL), "t", Writer())
+        table.hub.prefer(f"w{number}", mode="directed")
+    table.settle()
+    alive.clear()
+    for number in range(20):
+        places[0][0].say(chat(places[0][0], "x", to=[f"w{number}"]))
+    table.settle()
+    assert len(alive) == 20
+    assert max(alive) <= 2
+
+
+def test_a_room_whose_step_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table()
+    broken, other = _full(table, "broken", 3), _full(table, "other", 3)
+
+    def failing() -> Generator[None, None, None]:
+        yield
+        raise MemoryError
+
+    monkeypatch.setattr(table.hub.rooms["broken"], "flush", failing)
+    for (place, _), *_ in (broken, other):
+        place.say(chat(place))
+    table.turn()
+    table.turn()
+    assert [len(chair.heard) for _, chair in other] == [1, 1, 1]
 
 
 def test_a_room_that_everybody_has_left_costs_the_others_nothing() -> None:

@@ -370,7 +370,8 @@ class Room:
         until = next(iter(self._changes), (self._number, None))[0]
         count = weight = 0
         for one in self._out:
-            weight += one.weight
+            # What is for one alone costs all the others nothing: a thousand welcomes leave together.
+            weight += one.weight if one.only is None else 0
             if count and (weight > PIECE_BYTES or one.number > until):
                 break
             count += 1

@@ -123,11 +123,19 @@ class Deliveries:
         try:
             while self._leaving:
                 for room, steps in list(self._leaving.items()):
-                    if next(steps, True):
+                    if self._is_over(room, steps):
                         self._over(room)
                     yield
         finally:
             self._under_way = False
+
+    def _is_over(self, room: Room, steps: Generator[None, None, None]) -> bool:
+        """After one more step. One that fails takes what this room had on its way along, and nothing of the others."""
+        try:
+            return bool(next(steps, True))
+        except Exception:
+            log.exception("what was on its way in %s is lost", room.name)
+            return True
 
     def _over(self, room: Room) -> None:
         del self._leaving[room]
@@ -135,7 +143,12 @@ class Deliveries:
             self.touch(room)
 
     def _of(self, room: Room) -> Generator[None, None, None]:
-        for batch, members in (yield from room.flush()):
+        found = yield from room.flush()
+        found.reverse()
+        while found:
+            batch, members = (
+                found.pop()
+            )  # what was written is kept no longer: a thousand members may each have a batch of a megabyte
             few = _AT_ONCE if len(members) > 1 and batch.weight <= _SMALL_BYTES else 1
             for start in range(0, len(members), few):
                 for member in members[start : start + few]:
