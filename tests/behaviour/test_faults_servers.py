@@ -1,6 +1,8 @@
 """Tool servers on pipes that crash, hang, flood or do not end (fault tests 8 and 9): each ends as it is written, and nobody else notices.
 
-What was measured is logged (`--log-cli-level=INFO` shows it): the bounds here leave room for machines that are busy in other ways.
+What was measured is logged (`--log-cli-level=INFO` shows it). What calls of others took is bounded nowhere, as that is of the machine and of
+whoever else is busy on it. How often the gateway says that its loop stood still is: for as long as many calls cost there, and not because
+it waited for a processor.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.processes import resident_bytes
-from tests.behaviour.gateway import config, running, server
+from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_mgp_lifecycle import OFFER, operator, shut_down, state_of
 
@@ -28,6 +30,9 @@ log = logging.getLogger(__name__)
 MIB = 1024 * 1024
 CALLS = 100
 MOST_GROWTH = 32 * MIB
+STOOD = "the event loop stood still"
+SELDOM_S = 4.0
+"""It says so once a second where it stands still with each crash; a start that waits for a busy machine is one by itself."""
 LIMIT_S = 1.0
 POURS_S = 3.0
 POLICY = {"extensions": [], "max_restarts": 5, "backoff_base_ms": 50, "backoff_max_ms": 200}
@@ -57,6 +62,12 @@ def p99(found: list[float]) -> float:
     return statistics.quantiles(found, n=100)[98]
 
 
+def spent_ms(gateway: Gateway) -> float:
+    """How long the gateway's loop has been on a processor so far."""
+    said = Path(f"/proc/{gateway.pid}/task/{gateway.pid}/schedstat").read_text(encoding="ascii")
+    return int(said.split()[0]) / 1e6
+
+
 async def test_five_servers_that_crash_at_once_end_in_error_and_cost_nobody_a_call(
     tmp_path: Path,
 ) -> None:
@@ -64,20 +75,24 @@ async def test_five_servers_that_crash_at_once_end_in_error_and_cost_nobody_a_ca
     crashing = [server("bad", mode, mode, mgp=POLICY) for mode in CRASHES]
     with running(tmp_path, config(server("echo")), own_children=True) as gateway:
         async with host(gateway, can=OFFER) as client, operator(gateway) as chief:
+            spent = spent_ms(gateway)
             before = await times_ms(client, lambda number: number < CALLS)
-            await asyncio.to_thread(gateway.reload, config(server("echo"), *crashing))
+            long_ms = 2 * int(spent_ms(gateway) - spent) + 1
+            told = config(server("echo"), *crashing, limits={"stall_ms": long_ms})
+            began, lines = time.monotonic(), len(gateway.said())
+            await asyncio.to_thread(gateway.reload, told)
             downs = [asyncio.create_task(down(chief, mode)) for mode in CRASHES]
             during = await times_ms(client, lambda _: not all(one.done() for one in downs))
             for one in downs:
                 await one
+            stood = [line for line in gateway.said()[lines:] if STOOD in line]
+            took_s = time.monotonic() - began
         limits = gateway.audit("--event", "SERVER_DISCONNECTED")
         assert not any(map(is_zombie, gateway.children()))
     reached = {one["target"]["server_id"] for one in limits if one["details"].get("detail") == "restart_limit_exceeded"}  # fmt: skip
     assert reached == set(CRASHES)
-    log.info(f"p99 of others: {p99(before):.2f} ms before, {p99(during):.2f} ms while five crash, median {statistics.median(before):.2f} and {statistics.median(during):.2f} ms, {len(during)} calls, none lost")  # fmt: skip
-    assert (
-        statistics.median(during) <= 5 * statistics.median(before) + 20
-    )  # five interpreters start beside them, on as few cores as there are
+    log.info(f"p99 of others: {p99(before):.2f} ms before, {p99(during):.2f} ms while five crash, median {statistics.median(before):.2f} and {statistics.median(during):.2f} ms, {len(during)} calls, none lost; in {took_s:.1f} s the loop stood still for {long_ms} ms: {stood}")  # fmt: skip
+    assert len(stood) <= 1 + took_s / SELDOM_S, stood
 
 
 async def down(chief: Host, mode: str) -> None:

@@ -12,8 +12,9 @@ __all__ = ["Decisions"]
 class Decisions:
     """Of one gateway. On the event loop. Every method raises `StoreError`."""
 
-    def __init__(self, store: Pins, decided: Callable[[str, str], object]) -> None:
-        """`decided` is told of each tool, by server and name: whoever hears that it is accepted may call it at once."""
+    def __init__(self, store: Pins, decided: Callable[[str, str, str], object]) -> None:
+        """`decided` is told of each tool, by server and name, with the digest of what was accepted, empty where it was refused: whoever
+        hears that it is accepted may call it at once."""
         self._store = store
         self._decided = decided
 
@@ -28,7 +29,7 @@ class Decisions:
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
         """Rely on what a tool says now. Raises as `Pins.accept`."""
         found = self._store.accept(server, tool, digest=digest, by=by)
-        self._decided(server, tool)
+        self._decided(server, tool, digest)
         return found
 
     def undecided(
@@ -45,5 +46,5 @@ class Decisions:
     def refuse(self, server: str, tool: str, *, digest: str, by: str, why: str) -> Pin:
         """Leave a tool held back for as long as it says what it says now. Raises as `Pins.refuse`."""
         found = self._store.refuse(server, tool, digest=digest, by=by, why=why)
-        self._decided(server, tool)
+        self._decided(server, tool, "")
         return found

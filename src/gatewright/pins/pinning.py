@@ -7,11 +7,10 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import msgspec
 
-from gatewright.audit.records import Actor, Subject
 from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.config import Settings
@@ -19,6 +18,7 @@ from gatewright.pins.batches import batches, is_large
 from gatewright.pins.definition import Read, read_definition
 from gatewright.pins.lookalike_tools import lookalikes
 from gatewright.pins.poisoning import without_words
+from gatewright.pins.recording import Record, write_down
 from gatewright.pins.store import Pins, Seen, Standing
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.reserved_names import Reserved
@@ -27,7 +27,7 @@ from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.slices import begun, in_slices, whole
 
-__all__ = ["Pinning", "Reading", "Record", "pinning_of"]
+__all__ = ["Pinning", "Reading", "pinning_of"]
 
 log = logging.getLogger("gatewright.pins")
 
@@ -43,20 +43,6 @@ _JUDGED_AT_ONCE, _AGAIN_AT_ONCE = 5, 20
 Mode = Literal["first-use", "approve", "off"]
 
 
-class Record(Protocol):
-    """Where steps are written down: `AuditLog.event`."""
-
-    def __call__(
-        self,
-        event_type: str,
-        *,
-        actor: Actor,
-        target: Subject,
-        details: dict[str, Any],
-    ) -> int:
-        """Raises `Unrecorded`."""
-
-
 Reading = Callable[[str, Sequence[Tool]], Awaitable[Sequence[Read] | None]]
 """Reads the definitions of a server's tools beside the event loop; None where that cannot be done now."""
 
@@ -64,6 +50,12 @@ Reading = Callable[[str, Sequence[Tool]], Awaitable[Sequence[Read] | None]]
 class _Judged(msgspec.Struct, frozen=True, gc=False):
     definition: Mapping[str, msgspec.Raw]
     why: str
+
+
+class _Coming(msgspec.Struct, gc=False):
+    tools: Sequence[Tool]
+    alike: Mapping[str, str] | None = None
+    """Which of their names look like another tool's; None where that was not looked at."""
 
 
 class Pinning:
@@ -94,7 +86,7 @@ class Pinning:
         """Whether what somebody decided is being looked at."""
         self._due = False
         """Whether another process has changed something that was not looked at to the end."""
-        self._coming: dict[str, Sequence[Tool]] = {}
+        self._coming: dict[str, _Coming] = {}
         """Looked at ahead and not shelved yet, the first first."""
         self._left: set[str] = set()
         """Servers that the last configuration has no more; calls that began before may still ask about their tools."""
@@ -133,12 +125,14 @@ class Pinning:
         for other in left:
             del self._coming[other]
             self._keep_of(other, {tool.target for tool in self._shelves.get(other, ())})
-        self._coming[server] = tools
+        # Behind all others: what it listed before, and nobody has seen, is no reason to come first with something else.
+        self._coming.pop(server, None)
+        coming = self._coming[server] = _Coming(tools)
         try:
             if (mode := modes.get(server)) != "off":
                 await self._read_ahead(server, tools)
             if mode is not None and mode != "off":
-                await self._judge_ahead(server, tools, mode)
+                await self._judge_ahead(server, coming, mode)
         except Exception:
             log.exception("server %s: its tools could not be looked at ahead", server)
 
@@ -153,12 +147,16 @@ class Pinning:
             for tool, read in zip(batch, found, strict=True):
                 self._read[tool.target] = (tool.definition, read)
 
-    async def _judge_ahead(self, server: str, tools: Sequence[Tool], mode: Mode) -> None:
-        """Judge what nobody can see yet; a tool that is shown already is judged when its other definition is."""
+    async def _judge_ahead(self, server: str, coming: _Coming, mode: Mode) -> None:
+        """Judge what nobody can see yet; a tool that is shown already is judged when its other definition is, by the names that are
+        looked at here."""
         # Judged now, its entry would be of a definition that nobody sees yet, and each call of the present one judged anew.
         shown = {tool.target for tool in self._shelves.get(server, ())}
-        fresh = [tool for tool in tools if tool.target not in shown and not self._knows(tool)]
-        twins_of = await in_slices(self._alike(server, tools)) if fresh else {}
+        unknown = [tool for tool in coming.tools if not self._knows(tool)]
+        twins_of: Mapping[str, str] = {}
+        if unknown:
+            coming.alike = twins_of = await in_slices(self._alike(server, coming.tools))
+        fresh = [tool for tool in unknown if tool.target not in shown]
         await in_slices(self.store.rooms.measured(server))
         for at in range(0, len(fresh), _JUDGED_AT_ONCE):
             self._take(server, fresh[at : at + _JUDGED_AT_ONCE], twins_of, mode)
@@ -183,16 +181,22 @@ class Pinning:
     def shelved(self, server: str, tools: Sequence[Tool]) -> None:
         """Judge what a server lists now. Raises `StoreError`."""
         self._shelves[server] = tools
-        self._coming.pop(server, None)
+        coming = self._coming.pop(server, None)
         self._keep_of(server, {tool.target for tool in tools})
         if self._modes.get(server, "off") != "off":
-            self._judge(server, tools)
+            # What others list since then counts these: the later one is the look-alike.
+            ahead = coming.alike if coming is not None and coming.tools is tools else None
+            self._judge(server, tools, ahead)
 
-    def _judge(self, server: str, tools: Sequence[Tool]) -> None:
+    def _judge(
+        self, server: str, tools: Sequence[Tool], alike: Mapping[str, str] | None = None
+    ) -> None:
+        """`alike`: as it was found ahead."""
         fresh = [tool for tool in tools if not self._knows(tool)]
         if not fresh:
             return
-        self._take(server, fresh, whole(self._alike(server, tools)), self._modes[server])
+        found = whole(self._alike(server, tools)) if alike is None else alike
+        self._take(server, fresh, found, self._modes[server])
 
     def _take(
         self, server: str, fresh: Sequence[Tool], alike: Mapping[str, str], mode: Mode
@@ -226,7 +230,8 @@ class Pinning:
         # Of two that are looked at ahead at once the later one is the look-alike: else each would hold the other back.
         before = takewhile(lambda one: one[0] != server, self._coming.items())
         # Taken now: between two steps others are shelved.
-        others = [one for one in (*self._shelves.items(), *before) if one[0] != server]
+        coming = ((other, one.tools) for other, one in before)
+        others = [one for one in (*self._shelves.items(), *coming) if one[0] != server]
         return lookalikes(server, (*self._shelves.get(server, ()), *tools), self._own, others)
 
     def reserved(self) -> Reserved:
@@ -255,10 +260,15 @@ class Pinning:
             judged = self._judged[tool.target]
         return judged.why
 
-    def decided(self, server: str, tool: str) -> None:
-        """An operator has decided on a tool in this process: it is judged anew when somebody next asks for it. The next look tells of
-        it, and judges whatever else may stand otherwise now."""
-        if self._judged.pop(Target(server, tool), None) is not None:
+    def decided(self, server: str, tool: str, accepted: str = "") -> None:
+        """An operator has decided on a tool in this process: what was `accepted`, the digest of its definition, counts at once. The next
+        look tells of it, and judges whatever else may stand otherwise now, a few tools a step: whoever asks until then is a stranger."""
+        target = Target(server, tool)
+        judged, read = self._judged.get(target), self._read.get(target)
+        # Where another one was read ahead since, which of the two was accepted is left to that look.
+        definition = read[0] if read is not None and read[1].digest == accepted else None
+        if judged is not None and judged.why and judged.definition is definition:
+            self._judged[target] = _Judged(judged.definition, "")
             self.version += 1
         self.store.decided()
 
@@ -326,9 +336,10 @@ class Pinning:
                     if not (yield from self._server_again(server, due)):
                         break  # else it lists something else since: one that does all the time holds up no other
         finally:
-            # What nobody could judge, or is switched off: what is asked about is judged then.
+            # What nobody could judge, or is switched off: what is asked about is judged then. Nobody judges for a server that has left.
             for at in due:
-                self._judged.pop(at, None)
+                if at.server not in self._left:
+                    self._judged.pop(at, None)
             now = self._judged
             if any(at not in now or now[at].why != why for at, why in before.items()):
                 self.version += 1
@@ -360,17 +371,7 @@ class Pinning:
         return judged is not None and judged.definition is tool.definition
 
     def _write_down(self) -> None:
-        """Put every step that is not yet there into the audit trail. Raises `Unrecorded` (of `call`)."""
-        while steps := self.store.changes():
-            for step in steps:
-                self._record(
-                    f"dev.gatewright.tool.{step.action}",
-                    actor=_actor(step.action, step.by),
-                    target=Subject(server_id=step.server, tool_name=step.tool or None),
-                    details=({"definition_digest": step.digest} if step.digest else {})
-                    | ({"why": step.why} if step.why else {}),
-                )
-            self.store.recorded(steps[-1].number)
+        write_down(self.store, self._record)
 
 
 def pinning_of(
@@ -393,8 +394,3 @@ def _seen(tool: Tool, read: Read, alike: str) -> Seen:
 
 def _modes(settings: Settings) -> Mapping[str, Mode]:
     return {server.id: server.pin for server in settings.servers}
-
-
-def _actor(action: str, by: str) -> Actor:
-    by_operator = action in {"accepted", "refused", "forgotten"}
-    return Actor("operator", by) if by_operator else Actor("system", "gatewright")

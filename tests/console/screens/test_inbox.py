@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import http.server
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -17,7 +19,10 @@ import pytest
 
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Asked
+from gatewright.console.held_definitions import held_id
 from gatewright.console.screens.inbox import Several
+from gatewright.pins.decisions import Decisions
+from gatewright.pins.store import Seen
 from tests.console.asking import Api, signed_in
 from tests.console.in_process import within
 from tests.console.running import DEMO, Console, eventually, running
@@ -229,3 +234,54 @@ async def test_the_last_decision_is_said_where_nothing_is_left(tmp_path: Path) -
             page = (await bob.form(f"/inbox/{one.id}/approve", {"digest": one.runs})).text
             said.append(f"Approved: demo / {one.tool}." in page)
         assert said == [False, True]
+
+
+def copied(page: str) -> list[str]:
+    """What the footer copies, as a page says it or as what is fetched puts it there."""
+    begins, ends = ("<footer", "</footer") if "<footer" in page else ('id="copies-now"', "</div")
+    part = page.rpartition(begins)[2].partition(ends)[0]
+    return [html.unescape(one) for one in re.findall(r'data-copy="([^"]*)"', part)]
+
+
+async def test_what_changed_again_is_accepted_by_no_copied_call_until_it_is_looked_at(
+    tmp_path: Path,
+) -> None:
+    """As by no button. The command names no digest: it shows what there is now."""
+    async with within(tmp_path) as console:
+        store = vars(console.parts.ground.of(Decisions))["_store"]
+        for says in ("one", "two", "three"):
+            seen = Seen("wipe", json.dumps({"description": says}), f"digest-{says}")
+            store.judge("files", [seen], ask_first=False)
+        id = held_id("files", "wipe")
+        olga = await console.person("operator", "olga")
+        first = (await olga.get(f"/inbox/{id}")).text
+        assert [("accept" in one, "digest-three" in one) for one in copied(first)] == [
+            (False, False),
+            (True, True),
+        ]
+        again = (await olga.get(f"/inbox/list?open={id}&looked={id}:digest-two")).text
+        assert "I have looked at it again" in again
+        (command,) = copied(again)
+        assert command.endswith("server pin files wipe")
+        same = (await olga.get(f"/inbox/list?open={id}&looked={id}:digest-three")).text
+        assert "digest-three" in copied(same)[1]
+
+
+async def test_what_somebody_else_decided_is_approved_by_nothing_that_is_copied(
+    tmp_path: Path,
+) -> None:
+    async with within(tmp_path) as console:
+        queue = console.parts.ground.of(ApprovalQueue)
+        assert queue is not None
+        operators_in(console.parts.ground.database, "bob")
+        said = Asked("ann", "demo", "write", "d" * 64)
+        made = queue.ask(said, arguments="{}", risk="moderate", reason="x", quorum=1)
+        assert made is not None
+        olga, bob = [await console.person("operator", one) for one in ("olga", "bob")]
+        before = copied((await olga.get(f"/inbox/list?open={made.id}")).text)
+        assert all(made.runs in one for one in before)
+        await bob.form(f"/inbox/{made.id}/deny", {"comment": "no"})
+        after = (await olga.get(f"/inbox/list?open={made.id}")).text
+        assert "Nothing is left to decide here" in after
+        assert not any(made.id in one for one in copied(after))
+        assert len(copied(after)) == 2

@@ -140,12 +140,13 @@ class Inbox(Screen):
         opened = next((one for one in found.rows if one.id == found.opened), None)
         detail = held = None
         looked = ""
-        if opened is not None and opened.request is not None:
+        if opened is not None and opened.waits and opened.request is not None:
             detail = self._details.of(opened.request)
         elif opened is not None and opened.waits:
             held = await self._held.detail(opened.id)
             looked = f"{opened.id}:{held.definition.digest}"
         before = asked.looked if asked.looked.startswith(f"{found.opened}:") else looked
+        again = bool(looked) and before != looked
         values = {
             "title": "Inbox",
             "topics": "inbox",
@@ -157,7 +158,7 @@ class Inbox(Screen):
             "detail": detail,
             "held": held,
             "looked": before,
-            "again": bool(looked) and before != looked,
+            "again": again,
             "minutes": MINUTES,
             "said_of": said_of,
             "pages_of": pages_of,
@@ -165,7 +166,7 @@ class Inbox(Screen):
             "said": said,
             "part": part,
         }
-        return View(template, values, _copies(detail, held, asked))
+        return View(template, values, _copies(detail, held, asked, again=again))
 
     async def _difference(self, asking: Asking) -> View:
         """In the dialog of the arguments; so is why there is none."""
@@ -240,11 +241,15 @@ def _done(one: Any, state: str) -> str:
     return f"{what.capitalize()}: {one.server} / {one.tool}."
 
 
-def _copies(detail: Detail | None, held: HeldDetail | None, asked: ListAsked) -> Copies:
+def _copies(
+    detail: Detail | None, held: HeldDetail | None, asked: ListAsked, *, again: bool
+) -> Copies:
+    """`again`: the definition has changed while somebody looked at it, and no button accepts it until they have looked again."""
     if held is not None:
         one = held.definition
         accept = f'POST /api/v1/held-definitions/{one.id}/accept {{"digest": "{one.digest}"}}'
-        return Copies(to_type("server pin {} {}", one.server, one.tool), accept)
+        look = to_type("server pin {} {}", one.server, one.tool)
+        return Copies(look, "" if again else accept)
     if detail is not None:
         request = detail.request
         approve = f'POST /api/v1/approvals/{request.id}/approve {{"digest": "{request.digest}"}}'
