@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
@@ -14,7 +15,7 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
 from gatewright.access.issued_grants import Issued
 from gatewright.audit.trail import AuditLog
-from gatewright.call import Caller
+from gatewright.call import Caller, Target, Tool
 from gatewright.config import load
 from gatewright.identity.caller_names import Names
 from gatewright.identity.issuers import Known
@@ -27,6 +28,7 @@ from gatewright.servers.listing import Listing
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.spec import ServerSpec
 from gatewright.storage.errors import StoreError
+from gatewright.transport import slices
 from tests.gate_parts import a_call
 from tests.storage.parts import state_in
 
@@ -139,3 +141,61 @@ async def test_grants_that_cannot_be_bound_keep_none_from_being_recorded(
         world.office.look()
     assert world.judged == 1
     assert world.office._issued.changes() == []
+
+
+async def test_many_grants_are_bound_in_slices_and_the_first_at_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are bound when a server comes, each with a digest and a transaction, and those whose tool is not there are looked at
+    several times a second."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    other = world.other()
+    for number in range(40):
+        other.grant(Grant(f"a{number}", "s", "t"), by="root")
+    other.grant(Grant("z", "s", "never"), by="root")
+    other.close()
+    asked: list[str] = []
+    present = world.catalogue.present
+
+    def counted(target: Target) -> Tool | None:
+        asked.append(target.name)
+        return present(target)
+
+    def bound() -> int:
+        return sum(one.tool_digest is not None for one in world.office.layer)
+
+    monkeypatch.setattr(world.catalogue, "present", counted)
+    world.offer("one")
+    world.office.look()
+    assert (bound(), len(asked)) == (1, 1)
+    world.office.look()
+    assert len(asked) == 1, "one after the other"
+    while bound() < 40:
+        before = len(asked)
+        await asyncio.sleep(0)
+        assert len(asked) <= before + 1
+    while world.office._binding is not None:
+        await asyncio.sleep(0)
+    asked.clear()
+    world.office.look()
+    await asyncio.sleep(0)
+    assert world.office._binding is None
+    assert asked == ["never"], "what is not there is looked for again, alone"
+
+
+async def test_nothing_is_bound_after_the_end(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    for name in ("ann", "bob"):
+        world.other().grant(Grant(name, "s", "t"), by="root")
+    world.offer("one")
+    world.office.look()
+    assert world.office._binding is not None
+    monkeypatch.setattr(
+        world.office._issued, "bind", lambda *_: pytest.fail("the store is given back")
+    )
+    world.office.close()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert world.office._binding is None

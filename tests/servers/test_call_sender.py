@@ -10,7 +10,6 @@ import pytest
 from gatewright.call import Answer, Failure, Outcome
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.call_sender import CallSender, Route
-from gatewright.servers.listing import Listing
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.server_callbacks import Told
@@ -52,7 +51,7 @@ def reconnector_of(link: Any) -> Reconnector:
 
 def passage() -> CallSender:
     told = Told(lambda *_: None, lambda *_: None, lambda *_: None)
-    return CallSender(Relisting("s", lambda: Listing(HELLO, {})), Screen("s", told))
+    return CallSender(Relisting("s", lambda: None), Screen("s", told))
 
 
 async def put(keeper: Reconnector) -> Outcome:

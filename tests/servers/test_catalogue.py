@@ -302,7 +302,9 @@ async def test_the_views_in_use_are_made_before_an_offer_is_shown(
     _, taken = await turns.during(found.ahead("s", offer))
     assert taken >= 2 * 300
     assert (found.view(""), found.view("p")) == used
-    monkeypatch.setattr("gatewright.servers.catalogue.whole", lambda _: pytest.fail("in one step"))
+    monkeypatch.setattr(
+        "gatewright.servers.profile_views.whole", lambda _: pytest.fail("in one step")
+    )
     assert found.put("s", offer.listing, offer)
     assert len(found.view("").items("resources/list")) == 300
     assert len(found.view("p").items("resources/list")) == 300

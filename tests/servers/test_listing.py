@@ -6,10 +6,14 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec import Raw
+from msgspec.structs import replace
 
 from gatewright.mcp.client.link import ServerFailed
-from gatewright.servers.listing import EMPTY, Listing, fetch_listing, fetch_section
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.servers.listing import EMPTY, Listing, fetch_listing, fetch_section, settled
 from gatewright.servers.spec import CatalogueLimits, ServerSpec
+from gatewright.transport.slices import whole
 from tests.servers.passes import Passes
 from tests.servers.rig import within
 from tests.servers.scripted import Scripted, linked
@@ -156,3 +160,36 @@ async def test_a_list_has_a_bound_over_all_its_pages(monkeypatch: pytest.MonkeyP
         "tools": "tools/list failed: tools/list: the list has more than 1000 bytes"
     }
     assert listing.of("tools") == ()
+
+
+def _said(*tools: str, prompts: int = 1) -> Listing:
+    sections: dict[Any, Any] = {
+        "tools": [{"name": Raw(one.encode())} for one in tools],
+        "prompts": [{"name": Raw(b"%d" % n)} for n in range(prompts)],
+    }
+    return Listing(Hello("2025-11-25", {"tools": {}}), sections)
+
+
+def test_what_is_listed_again_is_the_same_object_where_it_says_the_same() -> None:
+    before = _said("a", "b")
+    assert whole(settled(_said("a", "b"), before)) is before
+    for other in (_said("a", "c"), _said("a"), _said("b", "a")):
+        found = whole(settled(other, before))
+        assert found == other
+        assert found.of("prompts") is before.of("prompts")
+        assert found.of("tools") is other.of("tools")
+    none = _said(prompts=0)
+    assert whole(settled(none, before)) is none
+    failed = replace(_said("a", "b"), failures={"tools": "gone"})
+    found = whole(settled(failed, before))
+    assert (found, found.of("tools") is before.of("tools")) == (failed, True)
+    less = Listing(before.hello, {"tools": _said("a", "b").of("tools")})
+    assert whole(settled(less, before)) == less
+    assert whole(settled(before, EMPTY)) is before
+
+
+def test_lists_are_compared_one_entry_a_step_and_no_farther_than_the_first_that_differs() -> None:
+    before, same = _said(*"abcdef"), _said(*"abcdef")
+    assert sum(1 for _ in settled(same, before)) == 7
+    assert sum(1 for _ in settled(_said(*"abxdef"), before)) == 4
+    assert sum(1 for _ in settled(_said(*"abcde"), before)) == 1

@@ -57,3 +57,13 @@ async def test_what_nobody_prepared_is_offered_all_the_same_and_the_same_is_told
         house.offers.offered("own", coming)
     assert house.catalogue.tool("", "own__new") is not None
     assert house.heard == ["notifications/tools/list_changed"]
+
+
+async def test_what_was_prepared_and_says_the_same_is_told_to_nobody() -> None:
+    house = _House()
+    for name, told in (("new", 1), ("new", 1), ("other", 2)):
+        coming = listing(tools=[tool(name)])
+        await house.offers.ahead("own", coming)
+        house.offers.offered("own", coming)
+        assert len(house.heard) == told
+        assert house.catalogue.tool("", f"own__{name}") is not None

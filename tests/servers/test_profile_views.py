@@ -16,6 +16,7 @@ from gatewright.servers.server_set import ServerSet
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.view import Profile
 from gatewright.transport import slices
+from gatewright.transport.slices import whole
 from tests.gate_parts import Mute, a_call
 from tests.servers.test_catalogue import ANN, two_servers
 from tests.servers.test_server_catalogue import listing, tool
@@ -123,3 +124,18 @@ def test_whose_a_name_is_is_looked_up_and_no_tool_is_walked_over(
     assert catalogue.user_of("t7", "gatewright") == "a"
     assert catalogue.user_of("nothing", "gatewright") == ""
     assert asked == []
+
+
+async def test_what_changes_while_a_view_is_made_in_steps_is_kept_by_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    catalogue, begun = _large(monkeypatch)
+    steps = catalogue._viewed("")
+    next(steps)
+    catalogue.put("b", listing(tools=[tool("new")]))
+    assert "b__new" not in whole(steps).tools
+    assert "" not in catalogue.viewed
+    made = whole(catalogue._viewed(""))
+    assert "b__new" in made.tools
+    assert whole(catalogue._viewed("")) is made is catalogue.view("")
+    assert begun == [1, 1]

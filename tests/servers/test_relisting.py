@@ -7,20 +7,25 @@ from typing import Any
 
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.listing import Listing
 from gatewright.servers.relisting import Relisting
+from gatewright.servers.server_catalogue import Built, build_listing
+from gatewright.servers.spec import ServerSpec
 from tests.gate_parts import a_call, a_tool, a_tool_call
 
 SAME = {"name": Raw(b'"echo"')}
-NOTATION = {"name": Raw(b' "\\u0065cho"')}
+NOTATION = {"name": Raw(b'"\\u0065cho"')}
 OTHER = {"name": Raw(b'"echo"'), "description": Raw(b'"x"')}
 BROKEN = {"name": Raw(b'"echo'), "x": Raw(b"1")}
 
 
 def relisting(*tools: Any) -> Relisting:
-    return Relisting("srv", lambda: Listing(Hello("2025-11-25"), {"tools": list(tools)}))
+    spec, said = ServerSpec(id="srv"), Listing(Hello("2025-11-25"), {"tools": list(tools)})
+    built = Built(spec, said, build_listing(spec, said))
+    return Relisting("srv", lambda: built)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +79,37 @@ async def test_a_call_waits_for_the_lists_and_not_for_ever() -> None:
         raise OSError("gone")
     assert not found.unlisted, "lists that are asked for after several connections are those of all"
     assert await waiting is None
+
+
+class _Walked(tuple[Any, ...]):
+    __slots__ = ()
+
+    def __iter__(self) -> Any:
+        pytest.fail("all tools are walked over for one call")
+
+
+async def test_calls_that_waited_look_their_tool_up_however_many_there_are() -> None:
+    """They go on in one turn, each of them for a tool of its own, and some that there are not any more."""
+    tools = [{"name": Raw(b'"t%d"' % n)} for n in range(500)]
+    spec, said = ServerSpec(id="srv"), Listing(Hello("2025-11-25"), {"tools": tools})
+    shelf = build_listing(spec, said)
+    built = Built(
+        spec,
+        replace(said, sections={"tools": _Walked(tools)}),
+        replace(shelf, tools=_Walked(shelf.tools)),
+    )
+    found = Relisting("srv", lambda: built)
+    found.begins()
+    calls = [a_tool_call(a_tool(f"t{n}")) for n in range(495, 505)]
+    waiting = [asyncio.ensure_future(found.objection(one, 0, 20)) for one in calls]
+    with found.ends():
+        pass
+    assert [one is None for one in await asyncio.gather(*waiting)] == [True] * 5 + [False] * 5
+
+
+async def test_to_a_server_that_never_listed_no_call_goes() -> None:
+    found = Relisting("srv", lambda: None)
+    found.begins()
+    with found.ends():
+        pass
+    assert await found.objection(a_tool_call(a_tool("echo")), 0, 1) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gatewright.servers.reserved_names import KEPT_CHARS, Reserved
+from gatewright.transport.slices import whole
 
 
 def test_names_are_those_that_were_listed_last_and_only_a_change_is_kept() -> None:
@@ -67,3 +68,19 @@ def test_a_name_that_reads_like_a_digest_is_a_name() -> None:
     assert again.has("b", looks)
     assert again.has("b", "sha512:short")
     assert not again.has("b", "x" * (KEPT_CHARS + 1))
+
+
+def test_what_is_asked_with_every_view_is_made_once() -> None:
+    names = {f"t{n}" for n in range(100)}
+    found = Reserved({"a": names, "b": ["t", "x" * (KEPT_CHARS + 1)]})
+    assert found.of("a") is found.of("a")
+    assert [found.of("a"), found.of("b")] == [names, {"t"}]
+    steps = found.absent({"a": {"t1"}, "b": (), "c": ()}, {"b": ["u", "v"]})
+    assert sum(1 for _ in steps) == 102
+    missing = whole(found.absent({"a": {"t1"}, "b": (), "c": ()}, {"b": ["u", "v"]}))
+    assert {server: set(one) for server, one in missing.items()} == {
+        "a": names - {"t1"},
+        "b": {"u", "v"},
+    }
+    found.again({"a": ["t"]}, {"b": ["w"]}.get)
+    assert [found.of("a"), found.of("b")] == [{"t"}, {"w"}]

@@ -167,3 +167,16 @@ async def test_a_change_that_could_not_be_judged_is_fetched_later(failing: Faili
     assert "s/more" not in failing.supervisor.catalogue.view("").tools
     failing.server._told = told
     await failing.seen("more")
+
+
+async def test_what_is_listed_again_and_says_the_same_is_the_same_list(failing: Failing) -> None:
+    """Whoever goes by it (prepared calls, the catalogue) goes on; that it was announced is told all the same."""
+    server = failing.server
+    listing, shelved, version = server.listing, server.shelved, failing.supervisor.catalogue.version
+    failing.hearing.heard.clear()
+    assert server.link is not None
+    server.said(server.link, "notifications/tools/list_changed", {})
+    await failing.hearing.until(bool)
+    assert server.listing is listing
+    assert server.shelved is shelved
+    assert failing.supervisor.catalogue.version == version

@@ -14,6 +14,7 @@ from gatewright.mcp.protocol.negotiate import Face
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.names import unwrap_uri
 from gatewright.servers.relist_delay import AT_ONCE, EACH_S
+from gatewright.servers.server_catalogue import shelve
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.view import Profile
@@ -30,6 +31,7 @@ from tests.servers.rig import (
     text,
     within,
 )
+from tests.servers.test_catalogue_many import SPEC, many
 from tests.servers.test_subscriptions import Hearing
 
 NOBODY = Caller("nobody")
@@ -245,3 +247,25 @@ async def test_closing_twice_and_before_the_start_is_harmless() -> None:
     await within(supervisor.close(1.0))
     await within(supervisor.close(1.0))
     assert supervisor.states == {"echo": "disconnected"}
+
+
+async def test_of_what_a_server_lists_again_only_what_is_another_list_is_told() -> None:
+    """Which one that is was found out in steps, before: here nothing is compared."""
+    supervisor = Supervisor([SPEC], info=INFO)
+    hearing, server = Hearing(supervisor), supervisor._servers["s"]
+    made = None
+    for offer, told in (
+        (many(), {"tools"}),
+        (many(), set()),
+        (many(description="new"), {"tools"}),
+    ):
+        made = await shelve(SPEC, offer, made)
+        server._told.listed("s", made, frozenset())
+        assert {one[1] for one in hearing.heard} == {
+            f"notifications/{kind}/list_changed" for kind in told
+        }
+        hearing.heard.clear()
+    assert made is not None
+    server._told.listed("s", made, frozenset({"prompts"}))
+    assert [one[1] for one in hearing.heard] == ["notifications/prompts/list_changed"]
+    await within(supervisor.close())

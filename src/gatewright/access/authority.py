@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -16,9 +16,10 @@ from gatewright.audit.records import Actor, Subject
 from gatewright.call import Call, Caller, Target, Tool
 from gatewright.in_force import InForce
 from gatewright.listeners import Signal
-from gatewright.servers.definition_digest import definition_digest
+from gatewright.servers.definition_digest import definition_digest, digest_steps
 from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
+from gatewright.transport.slices import begun
 
 __all__ = ["Authority", "Record"]
 
@@ -55,6 +56,7 @@ class Authority:
         self.who = who
         self._record = record
         self._applied: int | None = None
+        self._binding: Generator[None, None, None] | None = None
         self.changed: Signal[None] = Signal()
         """Told when the gate's answers may be others than before, for calls that run."""
 
@@ -65,6 +67,8 @@ class Authority:
 
     def close(self) -> None:
         """Close the store."""
+        if self._binding is not None:
+            self._binding.close()
         self._issued.close()
 
     def look(self, trace_id: str | None = None) -> None:
@@ -78,11 +82,22 @@ class Authority:
             self._applied = version
 
     def _bind(self) -> None:
-        """A grant of a tool is for what the tool is when the gateway first sees both."""
-        for grant in self._issued.unbound():
-            tool = self._tool(grant.server, grant.tool)
-            if tool is not None:
-                self._issued.bind(grant.key, definition_digest(tool.definition))
+        """A grant of a tool is for what the tool is when the gateway first sees both. Of many grants in slices, the first at once: each
+        that is bound is a digest and a transaction, and those whose tool is not there are looked at with every look."""
+        if self._binding is None:
+            self._binding = self._bound()
+            begun(self._binding)
+
+    def _bound(self) -> Generator[None, None, None]:
+        try:
+            for grant in self._issued.unbound():
+                tool = self._tool(grant.server, grant.tool)
+                if tool is not None:
+                    digest = yield from digest_steps(tool.definition)
+                    self._issued.bind(grant.key, digest)
+                yield
+        finally:
+            self._binding = None
 
     def _write_down(self, trace_id: str | None) -> None:
         """Every change that is not recorded yet. Raises `Unrecorded`."""

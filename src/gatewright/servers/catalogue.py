@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from gatewright.call import Caller, Client, Mgp, Target, Tool
+from gatewright.call import KERNEL, Caller, Client, Mgp, Target, Tool
 from gatewright.mcp.wire.groundhog import About
 from gatewright.schemas.lookalikes import seen
 from gatewright.servers.last_heard import LastHeard
 from gatewright.servers.list_cache import ListCache
+from gatewright.servers.list_steps import made_list, seen_items
 from gatewright.servers.listing import EMPTY, Listing
 from gatewright.servers.names import prefixes_of
 from gatewright.servers.origin import origin_of
@@ -29,8 +31,8 @@ from gatewright.servers.server_catalogue import Built, ServerCatalogue, judged, 
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.tool_metadata import NO_WORDS, about_tool
 from gatewright.servers.uri_owners import UriOwners
-from gatewright.servers.view import LISTS, Item, Profile, View, readings, view_of
-from gatewright.transport.slices import in_slices, whole
+from gatewright.servers.view import Item, Profile, View, view_of
+from gatewright.transport.slices import in_slices
 
 __all__ = ["EVERYTHING", "Catalogue", "Sight"]
 
@@ -117,7 +119,10 @@ class Catalogue(ProfileViews, UriOwners):
 
     def put(self, server: str, listing: Listing, made: Built | None = None) -> bool:
         """Take what a server offers now, with the shelf that was `made` of it. False where nothing changed."""
-        if self._listings.get(server) == listing:
+        known = self._listings.get(server)
+        # What a shelf was made of was compared then: where it says the same, it is the same (`listing.settled`).
+        compared = made is not None and made.listing is listing
+        if known is listing or (not compared and known == listing):
             return False
         self._listings[server] = listing
         spec = self._specs[server]
@@ -146,16 +151,6 @@ class Catalogue(ProfileViews, UriOwners):
         if "tools" not in self._listings[server].failures:
             self.reserved.put(server, self._shelves[server].named)
 
-    def _absent(self, shelves: _Shelves, coming: _Names = _NO_NAMES) -> dict[str, Collection[str]]:
-        """Server → names of its tools that are on none of these shelves. `coming` are those that a server is about to list."""
-        found: dict[str, Collection[str]] = {}
-        for server in (*self._specs, *self._away):
-            shelf = shelves.get(server)
-            there = set() if shelf is None else {tool.target.name for tool in shelf.tools}
-            if names := frozenset(coming.get(server, self.reserved.of(server))) - there:
-                found[server] = names
-        return found
-
     def _entries(self) -> int:
         listed = sum(one.entries for one in self._shelves.values())
         return listed + self.reserved.count
@@ -170,9 +165,15 @@ class Catalogue(ProfileViews, UriOwners):
         coming: _Names = _NO_NAMES,
         heard: _Shelves | None = None,
     ) -> Generator[None, None, View]:
-        shown, absent = self._profiles.get(profile, _NOTHING), self._absent(shelves, coming)
-        heard = self._last.shelves if heard is None else heard
-        return view_of(shown, self._specs, shelves, self._away, absent, heard)
+        shown = self._profiles.get(profile, _NOTHING)
+        # As all of it is now: what is put on a shelf between two steps is in none of them.
+        shelves, heard = dict(shelves), dict(self._last.shelves if heard is None else heard)
+        wanted = (
+            one for one in self._every if not shown.servers or one in (*shown.servers, KERNEL)
+        )
+        there = {one: shelves.get(one, _EMPTY_SHELF).by_name for one in wanted}
+        absent = yield from self.reserved.absent(there, coming)
+        return (yield from view_of(shown, self._specs, shelves, self._away, absent, heard))
 
     def renewed(
         self,
@@ -213,8 +214,7 @@ class Catalogue(ProfileViews, UriOwners):
 
     def present(self, target: Target) -> Tool | None:
         """A tool by its own name, as its server lists it now, whatever profile shows it."""
-        tools = self.shelf(target.server).tools
-        return next((one for one in tools if one.target == target), None)
+        return self.shelf(target.server).by_name.get(target.name)
 
     def named(self, server: str) -> Collection[str] | None:
         """What the tools of a server are called; None where it is not there, or could not say so."""
@@ -248,7 +248,8 @@ class Catalogue(ProfileViews, UriOwners):
     async def ahead(self, server: str, shelved: Built) -> None:
         """Make the views in use anew, in slices, with what a server is about to offer; `put` it right after this."""
         spec = self._specs.get(server)
-        if spec is None or shelved.of(spec, shelved.listing) is None:
+        same = self._listings.get(server) is shelved.listing
+        if same or spec is None or shelved.of(spec, shelved.listing) is None:
             return
         for _ in range(ATTEMPTS):
             version, shelves = self.version, {**self._shelves, server: shelved.shelf}
@@ -278,15 +279,13 @@ class Catalogue(ProfileViews, UriOwners):
 
     def servers(self, profile: str, caller: Caller) -> list[str]:
         """The servers of a profile that exist for a caller, in the order of the configuration."""
-        return [one for one in self._served(profile) if self.sight.server(caller, one)]
+        return [one for one in self._outline(profile).servers if self.sight.server(caller, one)]
 
-    def _served(self, profile: str) -> tuple[str, ...]:
-        """Known without its names: whoever is told something of a server asks for it, and waits for nothing."""
-        view = self._views.get(profile)
-        if view is not None:
-            return view.servers
+    def _outline(self, profile: str) -> View:
+        if (view := self._views.get(profile)) is not None:
+            return view
         shown = self._profiles.get(profile, _NOTHING)
-        return View(shown, self._specs, _NO_SHELVES, self._away).servers
+        return View(shown, self._specs, _NO_SHELVES, self._away)
 
     def _stays_down(self, server: str) -> bool:
         spec = self._specs.get(server)
@@ -311,16 +310,21 @@ class Catalogue(ProfileViews, UriOwners):
             now = self.version, self.sight.version()
             await self.warm((profile,))
             visible = await in_slices(self._visible(method, profile, caller, listed=True))
+            if now != (self.version, self.sight.version()):
+                continue
             key = method, profile, mgp, visible
             found = self._lists.get(key)
             if found is None:
-                found = await in_slices(self._make(method, profile, visible, mgp))
+                items = self.view(profile).items(method)
+                found = await in_slices(made_list(method, items, visible, mgp))
             if now == (self.version, self.sight.version()):
                 self._lists.put(key, found)
                 return found
-        # Rights and servers change all the time: what is true now, in one piece.
-        visible = whole(self._visible(method, profile, caller, listed=True))
-        return whole(self._make(method, profile, visible, mgp))
+        # Rights and servers change all the time: what was offered at one moment, each of it as its reader may see it in its turn.
+        items = (await in_slices(self._viewed(profile))).items(method)
+        named = self._changes(method, profile, caller)
+        judged = self._judged(profile, caller, items, named, listed=True)
+        return await in_slices(made_list(method, items, await in_slices(judged), mgp))
 
     def seen(
         self, profile: str, caller: Caller, *, listed: bool = False
@@ -358,21 +362,29 @@ class Catalogue(ProfileViews, UriOwners):
         """Which items the caller may see, by number, inverted (`~`) where it reads as `alone`, and higher by how many there are where it reads
         as `qualified`; None: all of them. `listed`: of those that lists have."""
         now = self.version, self.sight.version()
-        named = self.linked.state(caller, profile) if method == "resources/list" else 0
+        named = self._changes(method, profile, caller)
         key = method, profile, caller, listed, named, now
         # By `in`: None is a value here, and means all items.
         if key in self._sights:
             return self._sights[key]
-        items, seen = self.view(profile).items(method), []
-        for n, item in enumerate(items):
-            yield
-            shown = not listed or item.tool is None or self.sight.listed(caller, profile, item.tool)
-            if shown and self._may_see(caller, item):
-                seen.append(self._reads(profile, caller, item, (n, len(items) if named else 0)))
-        found = None if seen == [*range(len(items))] else frozenset(seen)
+        items = (yield from self._viewed(profile)).items(method)
+        found = yield from self._judged(profile, caller, items, named, listed=listed)
         if now == (self.version, self.sight.version()):
             _keep(self._sights, key, found, _SIGHTS_KEPT)
         return found
+
+    def _changes(self, method: str, profile: str, caller: Caller) -> int:
+        return self.linked.state(caller, profile) if method == "resources/list" else 0
+
+    def _judged(
+        self, profile: str, caller: Caller, items: Sequence[Item], named: int, *, listed: bool
+    ) -> Generator[None, None, frozenset[int] | None]:
+        def sees(item: Item) -> bool:
+            shown = not listed or item.tool is None or self.sight.listed(caller, profile, item.tool)
+            return shown and self._may_see(caller, item)
+
+        reads = partial(self._reads, profile, caller)
+        return seen_items(items, sees, reads, len(items) if named else 0)
 
     def _may_see(self, caller: Caller, item: Item) -> bool:
         if item.tool is not None:
@@ -380,16 +392,6 @@ class Catalogue(ProfileViews, UriOwners):
         if item.resource is not None and not self.sight.resource(caller, item.resource):
             return False
         return self.sight.server(caller, item.server)
-
-    def _make(
-        self, method: str, profile: str, visible: frozenset[int] | None, mgp: bool
-    ) -> Generator[None, None, bytes]:
-        texts, items = [], self.view(profile).items(method)
-        for n, item in enumerate(items):
-            for shown in readings(item, n, len(items), visible):
-                yield
-                texts.append(shown.text(mgp))
-        return b'{"%s":[%s]}' % (LISTS[method].encode(), b",".join(texts))
 
 
 def _keep(cache: OrderedDict[Hashable, Any], key: Hashable, value: Any, most: int) -> None:

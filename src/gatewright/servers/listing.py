@@ -7,10 +7,11 @@ has never heard of passes byte for byte. A list that breaks a limit counts as on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.mcp.client.link import Link, ServerFailed, ServerRefused
 from gatewright.mcp.protocol.mcp_client import Hello
@@ -28,6 +29,7 @@ __all__ = [
     "Section",
     "fetch_listing",
     "fetch_section",
+    "settled",
 ]
 
 Definition = Mapping[str, msgspec.Raw]
@@ -116,6 +118,37 @@ async def fetch_listing(
             if code == jsonrpc.METHOD_NOT_FOUND:
                 unknown.add(section)
     return Listing(hello, sections, failures, frozenset(unknown & failures.keys()))
+
+
+def settled(listing: Listing, before: Listing) -> Generator[None, None, Listing]:
+    """A listing with the very lists of the one `before` where those say the same, one entry a step, and that one itself where all of it
+    does: whoever takes it sees by identity what has changed, and compares nothing."""
+    sections = dict(listing.sections)
+    for section, now in listing.sections.items():
+        then = before.sections.get(section)
+        if then is not None and (yield from _alike(now, then)):
+            sections[section] = then
+    kept = {section for section, now in sections.items() if now is before.sections.get(section)}
+    if kept == before.sections.keys() == sections.keys() and _around(listing) == _around(before):
+        return before
+    return replace(listing, sections=sections) if kept else listing
+
+
+def _alike(now: Sequence[Definition], then: Sequence[Definition]) -> Generator[None, None, bool]:
+    if now is then:
+        return True
+    if len(now) != len(then):
+        return False
+    for one, other in zip(now, then, strict=True):
+        yield
+        if one is not other and one != other:
+            return False
+    return True
+
+
+def _around(listing: Listing) -> tuple[object, ...]:
+    """What a listing says besides its lists."""
+    return listing.hello, listing.failures, listing.unknown
 
 
 async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[Definition]:

@@ -25,15 +25,20 @@ class LocalOffers:
         self._specs = specs
         self._catalogue = catalogue
         self._hub = hub
-        self._built: dict[str, Built] = {}
+        self._built: dict[str, tuple[Listing, Built]] = {}
+        """What was to be offered last, and what was made of it."""
 
     async def ahead(self, server: str, listing: Listing) -> None:
         """Make in slices what is needed to offer this next: until then everybody goes by what it offers now."""
-        found = await shelve(self._specs[server], listing, self._built.get(server))
+        _, before = self._built.get(server, (None, None))
+        found = await shelve(self._specs[server], listing, before)
         await self._catalogue().ahead(server, found)
-        self._built[server] = found
+        self._built[server] = listing, found
 
     def offered(self, server: str, listing: Listing) -> None:
         """It offers something else from now on."""
-        if self._catalogue().put(server, listing, self._built.get(server)):
+        meant, made = self._built.get(server, (None, None))
+        if made is not None and meant is listing:
+            listing = made.listing  # where it says the same as before, it is the one before
+        if self._catalogue().put(server, listing, made):
             self._hub.tell(server, "notifications/tools/list_changed", {})

@@ -46,6 +46,15 @@ class ProfileViews(abc.ABC):
             found = self._views[profile] = whole(self._now(profile))
         return found
 
+    def _viewed(self, profile: str) -> Generator[None, None, View]:
+        """The same, made step by step where it is not there."""
+        found, version = self._views.get(profile), self.version
+        if found is None:
+            found = yield from self._now(profile)
+            if version == self.version:
+                found = self._views.setdefault(profile, found)
+        return found
+
     @property
     def viewed(self) -> frozenset[str]:
         """The profiles that somebody uses."""

@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gatewright.call import Call, Failure, Tool
-from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.definition_digest import definition_digest
-from gatewright.servers.listing import Definition, Listing
+from gatewright.servers.listing import Definition
+from gatewright.servers.server_catalogue import Built
 
 __all__ = ["Relisting"]
 
 
 class Relisting:
-    """Of one server. `listing` gives what it said last."""
+    """Of one server. `built` gives what was made of what it said last."""
 
-    def __init__(self, server: str, listing: Callable[[], Listing]) -> None:
+    def __init__(self, server: str, built: Callable[[], Built | None]) -> None:
         self._server = server
-        self._listing = listing
+        self._built = built
         self._done = asyncio.Event()
         self.count = 0
         """How many connections were made so far."""
@@ -63,8 +63,9 @@ class Relisting:
                 await self._done.wait()
         except TimeoutError:
             return self._again(tool, "has not said yet what it offers")
-        present = self._present(tool.target.name)
-        if present is not None and _same(present, tool.definition):
+        # By name: all calls that wait go on in one turn, and a server may list a hundred thousand tools.
+        present = built.shelf.by_name.get(tool.target.name) if (built := self._built()) else None
+        if present is not None and _same(present.definition, tool.definition):
             return None
         return self._again(tool, f"says something else of the tool {tool.target.name} now")
 
@@ -74,15 +75,6 @@ class Relisting:
             f"server {self._server} was connected anew and {what}; nothing was run. Call it again",
             {"server_id": self._server, "tool_name": tool.target.name},
         )
-
-    def _present(self, name: str) -> Definition | None:
-        for one in self._listing().of("tools"):
-            try:
-                if jsonrpc.decode(one.get("name", b"null")) == name:
-                    return one
-            except ValueError:
-                continue
-        return None
 
 
 def _same(one: Definition, other: Definition) -> bool:

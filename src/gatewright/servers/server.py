@@ -63,7 +63,7 @@ class Server:
         self.shelved: Built | None = None  # what was made of it
         self.ended = False  # for good: its id is another one's by the next configuration
         self.wishes = ServerSubscriptions(self)
-        self._relisting = Relisting(spec.id, lambda: self.listing)
+        self._relisting = Relisting(spec.id, lambda: self.shelved)
         self._info = info
         self._told = told
         self._screen = Screen(spec.id, told, origin_of(spec))
@@ -358,7 +358,7 @@ class Server:
                     self._stale |= failed
                     self._relist.again()
             if self._main.link is link:
-                self.listing, self.shelved = listing, found
+                self.listing, self.shelved = found.listing, found
                 self._told.listed(self.id, found, announced - failed)
 
     async def _make(

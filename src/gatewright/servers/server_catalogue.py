@@ -21,7 +21,7 @@ from gatewright.schemas.graph import Graph, UnusableSchema
 from gatewright.servers.data_flow import marks_of
 from gatewright.servers.definition_bounds import check_members, check_size, comparable
 from gatewright.servers.definition_digest import digest_steps
-from gatewright.servers.listing import Definition, Listing, Section
+from gatewright.servers.listing import Definition, Listing, Section, settled
 from gatewright.servers.spec import CatalogueLimits, ServerSpec
 from gatewright.servers.tool_hints import Hinted, hinted
 from gatewright.servers.tool_metadata import Words, read_words
@@ -66,6 +66,8 @@ class ServerCatalogue(msgspec.Struct, frozen=True):
     have so many."""
     words: Mapping[str, Words] = {}
     """Name of a tool → what it says of itself, of those that say something."""
+    by_name: Mapping[str, Tool] = {}
+    """Its own name → each of the tools."""
 
     @property
     def entries(self) -> int:
@@ -131,29 +133,37 @@ def _steps(
 ) -> Generator[None, None, ServerCatalogue]:
     """The same, one definition a step."""
     warnings = list(listing.failures.values())
-    known = {} if before is None else {tool.target.name: tool for tool in before.tools}
+    known = {} if before is None else before.by_name
     left_out: list[tuple[str, str]] = []
     tools, named = yield from _tools(spec, listing, known, warnings, left_out)
-    words = yield from read_words(tools, known, before.words if before else {}, own=spec.local)
+    in_order = tuple(tools.values())
+    words = yield from read_words(in_order, known, before.words if before else {}, own=spec.local)
     templates = yield from _templates(spec, listing, warnings)
     prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
     resources = yield from _entries(spec, listing, "resources", "uri", warnings)
     return ServerCatalogue(
-        tuple(tools),
+        in_order,
         tuple(prompts),
         tuple(resources),
         tuple(templates),
         _few(warnings),
         tuple(left_out),
-        tuple(dict.fromkeys([*named[: spec.catalogue.tools], *(one.target.name for one in tools)])),
+        tuple(named),
         words,
+        tools,
     )
 
 
 async def shelve(spec: ServerSpec, listing: Listing, before: Built | None) -> Built:
-    """The same in slices, so that others have their turn however much is listed."""
-    # What was judged by other words of the operator is judged anew.
-    known = before.shelf if before is not None and before.spec is spec else None
+    """The same in slices, so that others have their turn however much is listed. What says the same as `before` is the same
+    (`settled`), and all of it is where everything does."""
+    known = None
+    if before is not None:
+        listing = await in_slices(settled(listing, before.listing))
+        # What was judged by other words of the operator is judged anew.
+        known = before.shelf if before.spec is spec else None
+        if known is not None and listing is before.listing:
+            return before
     return Built(spec, listing, await in_slices(_steps(spec, listing, known)))
 
 
@@ -168,16 +178,18 @@ def _tools(
     known: Mapping[str, Tool],
     warnings: list[str],
     left_out: list[tuple[str, str]],
-) -> Generator[None, None, tuple[list[Tool], list[str]]]:
-    found: list[Tool] = []
-    named: list[str] = []
+) -> Generator[None, None, tuple[dict[str, Tool], dict[str, None]]]:
+    """Those that are offered, by name, and the names that are its own (`ServerCatalogue.named`)."""
+    found: dict[str, Tool] = {}
+    named: dict[str, None] = {}
     most = f"only the first {spec.catalogue.tools} tools are offered"
     for name, definition in _named(listing, "tools", "name", warnings):
         yield
         if not name:
             continue
         # Also those that are switched off or left out: no other server may take their names (`reserved_names`).
-        named.append(name)
+        if len(named) < spec.catalogue.tools:
+            named[name] = None
         word = spec.word(name)
         if word is not None and not word.enabled:
             continue
@@ -193,10 +205,13 @@ def _tools(
             left_out.append((name, str(problem)))
             continue
         _look(spec, name, definition, warnings)
-        found.append(tool)
-    if any(why == most for _, why in left_out):
-        warnings.append(most)
+        found[name], named[name] = tool, None
+    warnings += _once(most, left_out)
     return found, named
+
+
+def _once(most: str, left_out: Iterable[tuple[str, str]]) -> list[str]:
+    return [most] if any(why == most for _, why in left_out) else []
 
 
 def _made(spec: ServerSpec, name: str, definition: Definition) -> Generator[None, None, Tool]:

@@ -348,7 +348,8 @@ class Supervisor:
         if changed:
             self._look_at(server)
         for method, name in CHANGES.items():
-            same = all(before.of(one) == listing.of(one) for one in _sections(name))
+            # By identity: what says the same is the same list (`listing.settled`).
+            same = all(before.of(one) is listing.of(one) for one in _sections(name))
             if not same or name in announced:
                 self.hub.tell(server, method, {})
 

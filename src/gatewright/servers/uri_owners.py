@@ -43,6 +43,10 @@ class UriOwners(abc.ABC):
         """The names of one profile."""
 
     @abc.abstractmethod
+    def _outline(self, profile: str) -> View:
+        """The servers of a profile, known without its names: whoever is told something of a server asks for it, and waits for nothing."""
+
+    @abc.abstractmethod
     def _stays_down(self, server: str) -> bool:
         """Whether it is not to come by itself: an operator switched it off or stopped it, or it cannot be started as configured."""
 
@@ -121,7 +125,7 @@ class UriOwners(abc.ABC):
     def _named(self, profile: str, uri: str, caller: Caller) -> tuple[list[Target], list[Target]]:
         """Those whose results named a URI to a caller: who of them still can answer for it, and all. What somebody named who is seen
         no more, or in whose place another one is, nobody else takes over."""
-        view, found, every = self.view(profile), [], []
+        view, found, every = self._outline(profile), [], []
         for whose in self.linked.servers(caller, profile, uri):
             server = whose.partition("/")[0]
             target = Target(server, uri)
