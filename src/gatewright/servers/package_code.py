@@ -1,4 +1,4 @@
-"""`is_code`: whether a file or folder in a package is itself imported with it, there or not yet, or may hold data; `symlinks_in` a folder of them.
+"""`is_code`: whether a file or folder in a package is itself imported with it, there or not yet, or may hold data; `symlinks_in` packages.
 
 A module, what was compiled, a package or a folder with modules in it (a namespace needs no `__init__`), and a folder of a module's name, which is
 found before the module. Nothing is imported by a name that has a dot in it.
