@@ -114,7 +114,7 @@ def test_a_package_that_lies_among_modules_is_no_place_to_write_to_itself(
     (project / "helper" / "sub" / "__init__.py").touch()
     for code in ("__init__.py", "late.py", "__pycache__", "data/__pycache__/x", "sub"):
         [one] = shadowing([kept], [str(project / "helper" / code)])
-        assert one.path == str(project / "helper")
+        assert one.path == str(project / "helper" / code)
     # Python's own `json` comes before that of the folder.
     free = ("helper/data", "plain", "json", "data", "linked/data", "new.py")
     assert [*shadowing([kept], [str(project / one) for one in free])] == []

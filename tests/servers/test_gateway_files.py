@@ -271,16 +271,37 @@ def test_a_gateway_that_is_started_as_a_module_finds_modules_beside_its_configur
 
 def test_a_link_beside_a_server_inside_the_gateway_leads_to_its_code(tmp_path: Path) -> None:
     """Its tools import what they find there by any name."""
-    for name in ("tools", "out/helpers", "out/data"):
+    for name in ("tools/package", "out/helpers", "out/late", "out/data"):
         (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "tools" / "helpers").symlink_to(tmp_path / "out" / "helpers")
+    (tmp_path / "tools" / "package" / "__init__.py").touch()
+    for link, target in {"helpers": "helpers", "package/late": "late"}.items():
+        (tmp_path / "tools" / link).symlink_to(tmp_path / "out" / target)
     said = '[[servers]]\nid = "in"\npython = "./tools"\n' + SERVER.format("out")
-    said += 'isolation = "confined"\nsandbox.write = ["out/helpers", "out/data"]\n'
+    said += 'isolation = "confined"\nsandbox.write = ["out/helpers", "out/late", "out/data"]\n'
     (tmp_path / "mgp.toml").write_text(said)
     settings, _, _ = loaded(tmp_path)
     whole = {one.path for one in guarded_of(settings).kept if one.whole}
-    assert str(tmp_path / "tools" / "helpers") in whole
+    assert {f"{tmp_path}/tools/{one}" for one in ("helpers", "package/late")} <= whole
     assert not {one for one in whole if one.endswith("/data")}
+
+
+def test_what_one_server_may_not_write_to_keeps_no_other_from_the_data_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("helper/data", "helper/sub"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("helper/__init__.py", "helper/late.py", "helper/sub/mod.py"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(gateway_code, "_PATH", (str(tmp_path), *gateway_code._PATH))
+    said = "".join(
+        SERVER.format(one) + f'isolation = "confined"\nsandbox.write = {places}\n'
+        for one, places in {"a": ["helper/late.py", "helper/sub"], "b": ["helper/data"]}.items()
+    )
+    (tmp_path / "mgp.toml").write_text(said)
+    settings, _, _ = loaded(tmp_path)
+    kept = {one.path for one in guarded_of(settings).kept}
+    places = {f"{tmp_path}/helper{one}" for one in ("", "/late.py", "/sub", "/data")}
+    assert kept & places == {f"{tmp_path}/helper/late.py", f"{tmp_path}/helper/sub"}
 
 
 def test_a_place_to_write_to_that_would_be_a_module_of_a_server_inside_the_gateway_is_kept_whole(

@@ -20,7 +20,14 @@ from packaging.utils import canonicalize_name
 
 import gatewright
 from gatewright.servers import module_names
-from gatewright.servers.module_names import is_sought, is_there, listed, module_name, offered
+from gatewright.servers.module_names import (
+    is_namespace,
+    is_sought,
+    is_there,
+    listed,
+    module_name,
+    offered,
+)
 from tests.servers.reached import required, sought_in_vain
 
 EXTRAS = ("embeddings", "keyring", "otel", "postgres")
@@ -171,8 +178,8 @@ def test_a_folder_that_says_what_is_installed_is_looked_for_in_every_folder_of_m
 ) -> None:
     """Its entry points name validators."""
     # Where a file system has one name for both, capitals are no other name.
-    names = ("new-1.dist-info", "new.egg-info", "new-2.DIST-INFO", "new.Egg-Info", "new.info")
-    assert sought(names, [*sys.path, tmp_path], len(sys.path)) == {*names[:4]}
+    names = ("new-1.dist-info", "new.egg-info", "new-2.DIST-INFO", "new.Egg-Info", "EGG-INFO")
+    assert sought([*names, "new.info"], [*sys.path, tmp_path], len(sys.path)) == {*names}
 
 
 def test_what_comes_before_all_that_is_found_on_the_path_is_never_taken() -> None:
@@ -203,6 +210,18 @@ def test_a_module_that_lies_in_a_folder_is_told_from_data_and_from_what_others_h
     found = {one for one in names if is_there(one, path[1], path, 1)}
     assert found == {"mine", "mine.py", "single", "single.py"}
     assert is_there("package", path[1], path, 0)
+
+
+def test_a_folder_is_a_namespace_where_no_folder_of_the_path_has_a_module_of_its_name(
+    tmp_path: Path, installed: Path
+) -> None:
+    """Later ones, too: any module comes before all namespaces."""
+    for folder in ("plain", "package", "json", "v1.0", "own"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "own" / "__init__.py").touch()
+    path = [str(tmp_path), str(installed), *sys.path]
+    names = ("plain", "plain.py", "package", "json", "v1.0", "own", "none")
+    assert {one for one in names if is_namespace(one, path[0], path)} == {"plain", "plain.py"}
 
 
 def test_a_vendored_package_is_one_of_the_gateway(installed: Path) -> None:

@@ -14,14 +14,22 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
-from importlib.machinery import all_suffixes
 from importlib.util import find_spec
 from itertools import dropwhile, islice
 from pathlib import Path
 
 import msgspec
 
-from gatewright.servers.module_names import is_sought, is_there, listed, module_name, offered
+from gatewright.servers.module_names import (
+    COMPILED,
+    is_namespace,
+    is_sought,
+    is_there,
+    listed,
+    module_name,
+    offered,
+)
+from gatewright.servers.package_code import is_code, symlinks_in
 from gatewright.transport.isolation.lookups import steps
 from gatewright.transport.isolation.rules import CannotIsolate, Kept, real_path
 from gatewright.validators.registry import plugged
@@ -84,63 +92,94 @@ def shadowing(
 ) -> Iterator[Kept]:
     """Those of these places to write to, each as the entry of a folder of modules that it is or is in, or that leads to it, under whose name
     the gateway would find a module of its own there, or one of these: `html` beside the configuration comes before that of Python as soon as
-    it is a package."""
-    named = [Path(one).absolute() for one in places]
+    it is a package. Of code in a package that is there, the place itself: folders beside it are other servers' to write to."""
     # A link beside the configuration is imported from as well.
-    changed = {*map(real_path, named), *(real_path(one.parent) / one.name for one in named)}
+    changed = {name for one in places for name in _names(Path(one).absolute())}
     if not changed:
         return
     sought = {*more, *offered(), *_validators(), *_backend()}
-    for one in kept:
-        # An entry that is a place itself comes last, and counts as that.
-        for entry, is_place in dict(sorted(_entries(one, changed))).items():
-            if (
-                one.whole
-                or is_sought(entry, one.path, _PATH, one.modules or 0, sought)
-                or (is_place and is_there(entry, one.path, _PATH, one.modules or 0))
-            ):
-                yield _shadow(real_path(one.path) / entry, one.path)
+    folders = [*kept]
+    # A Python server's own are few.
+    known = {real_path(one.path) for one in folders if one.whole and one.modules != LAST}
+    for one in folders:
+        for entry, inside in sorted(_entries(one, changed, known).items()):
+            if one.whole or is_sought(entry, one.path, _PATH, one.modules or 0, sought):
+                yield from _all_of(one, entry, inside)
+            else:
+                yield from _package(one, entry, inside)
 
 
-def _shadow(path: Path, folder: str) -> Kept:
+def _names(place: Path) -> Iterator[Path]:
+    """A place by all its names: with none, some or all of the links on its way followed."""
+    yield real_path(place)
+    for above in place.parents:
+        rest = place.relative_to(above)
+        if ".." in rest.parts:
+            return
+        yield real_path(above) / rest
+
+
+def _shadow(one: Kept, entry: str, inner: Sequence[str] = (), *, whole: bool = True) -> Kept:
     """With the link that leads there, which may be far from what it makes code."""
-    why = f"where the gateway would find its module {module_name(path.name)}, by {folder}"
+    path = real_path(one.path).joinpath(entry, *inner)
+    why = f"where the gateway would find its module {module_name(entry)}, by {one.path}"
     target = real_path(path)
     if target != path:
         why += f" (where {path} leads to {target})"
-    return Kept(str(path), why, whole=True)
+    return Kept(str(path), why, whole=whole)
 
 
-def _entries(one: Kept, changed: Set[Path]) -> Iterator[tuple[str, bool]]:
-    """What is in a folder of modules and may become others' words, and whether code of it may, or only data in it. What is whole needs no
-    place in it looked at, but links lead out of it."""
-    if one.modules is None:
+def _all_of(one: Kept, entry: str, inside: Set[tuple[str, ...]]) -> Iterator[Kept]:
+    """And what links in it lead to."""
+    yield _shadow(one, entry)
+    path = real_path(one.path) / entry
+    for inner in sorted(inside):
+        if not real_path(path.joinpath(*inner)).is_relative_to(real_path(path)):
+            yield _shadow(one, entry, inner)
+
+
+def _package(one: Kept, entry: str, inside: Set[tuple[str, ...]]) -> Iterator[Kept]:
+    """Modules and packages that are there, whoever imports them, by what may be written to in them (the empty one: to all); folders in them
+    may be data."""
+    path = real_path(one.path) / entry
+    is_package = is_there(entry, one.path, _PATH, one.modules or 0)
+    if not (is_package or is_namespace(entry, one.path, _PATH)):
         return
+    for inner in sorted(inside):
+        if is_code(path, inner, is_package=is_package):
+            has_data = COMPILED not in inner and os.path.isdir(path.joinpath(*inner))  # noqa: PTH112 - that of Path raises where this user may not look
+            yield _shadow(one, entry, inner, whole=not has_data)
+
+
+def _entries(one: Kept, changed: Set[Path], known: Set[Path]) -> dict[str, set[tuple[str, ...]]]:
+    """What is in a folder of modules and may become others' words, and where in each: nothing for all of it. What is whole needs no
+    place in it looked at, but links lead out of it."""
+    found = dict[str, set[tuple[str, ...]]]()
+    if one.modules is None:
+        return found
     folder = real_path(one.path)
-    for place in changed if not one.whole else ():
-        if folder in place.parents:
-            name, *inner = place.relative_to(folder).parts
-            yield name, not inner or _is_code(place, inner)
-    for entry in _symlinks(folder):
-        if _is_changed(folder / entry, changed):
-            yield entry, True
-        elif any(real_path(folder / entry) in place.parents for place in changed):
-            yield entry, False
+    for parts in _inside(folder, changed) if not one.whole else ():
+        found.setdefault(parts[0], set()).add(parts[1:])
+    for entry, *way in symlinks_in(folder, known):
+        link = folder.joinpath(entry, *way)
+        if way and not changed.isdisjoint(_above(link.parent) - _above(folder / entry)):
+            continue  # it lies in a place itself: no server's link decides for another
+        inside = {(*way, *inner) for inner in _inside(real_path(link), changed)}
+        if _is_changed(link, changed):
+            inside.add((*way,))
+        if inside:
+            found.setdefault(entry, set()).update(inside)
+    return found
 
 
-def _is_code(place: Path, inner: Sequence[str]) -> bool:
-    """Whether what is so far in a package is itself imported with it: a module, modules that were compiled, a package in it."""
-    module = place.name.endswith(tuple(all_suffixes())) or "__pycache__" in inner
-    return module or bool(next(place.glob("__init__.*"), None))
+def _above(path: Path) -> set[Path]:
+    """It and the folders that it is in."""
+    real = real_path(path)
+    return {real, *real.parents}
 
 
-def _symlinks(folder: Path) -> list[str]:
-    """Those in a folder; none where this user may not look. What an entry is, the listing itself says of most."""
-    try:
-        with os.scandir(folder) as found:
-            return [one.name for one in found if one.is_symlink()]
-    except OSError:
-        return []
+def _inside(folder: Path, changed: Set[Path]) -> Iterator[tuple[str, ...]]:
+    return (one.relative_to(folder).parts for one in changed if folder in one.parents)
 
 
 def _is_changed(link: Path, changed: Set[Path]) -> bool:

@@ -23,9 +23,18 @@ from pathlib import Path
 
 from gatewright.transport.isolation.rules import real_path
 
-__all__ = ["is_sought", "is_there", "listed", "module_name", "offered"]
+__all__ = [
+    "COMPILED",
+    "is_namespace",
+    "is_sought",
+    "is_there",
+    "listed",
+    "module_name",
+    "offered",
+]
 
-_COMPILED = "__pycache__"
+COMPILED = "__pycache__"
+"""The folder of modules that were compiled, beside their sources."""
 _AT_START = ("sitecustomize", "usercustomize")
 _EXTRAS = ("asyncpg", "keyring", "onnxruntime", "opentelemetry", "tokenizers", "uvloop")
 _IN_VAIN = (
@@ -78,7 +87,8 @@ def is_sought(
     """`entry` is in `folder`, before which so many entries of `path`, the gateway's path of modules, come, whether it is one of them or
     not yet; `more` are modules that the gateway imports on the word of its configuration."""
     name = module_name(entry)
-    if name == _COMPILED or entry.lower().endswith(_METADATA):  # of the modules beside it
+    # Of the modules beside it; `EGG-INFO` is that of a folder `….egg`.
+    if name == COMPILED or f".{entry.lower()}".endswith(_METADATA):
         return True
     # No identifier has to be one: Python's own `_sysconfigdata_…` has a dash.
     if "." in name or _is_earlier(name, _without(folder, path[:position])):
@@ -99,6 +109,13 @@ def is_there(entry: str, folder: str, path: Sequence[str], position: int) -> boo
     if "." in name or not _is_module(_found(name, [folder])):
         return False
     return not _is_earlier(name, _without(folder, path[:position]))
+
+
+def is_namespace(entry: str, folder: str, path: Sequence[str]) -> bool:
+    """Whether the name is a package of folders without `__init__`, of which that entry is one, as no folder of the path has a module of it."""
+    name = module_name(entry)
+    spec = None if "." in name else _found(name, [folder, *path])
+    return spec is not None and spec.origin is None
 
 
 def _without(folder: str, path: Sequence[str]) -> list[str]:
