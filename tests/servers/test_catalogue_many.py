@@ -95,7 +95,7 @@ async def test_a_list_that_never_comes_to_rest_is_made_in_slices_all_the_same(
 ) -> None:
     """Of one moment: what is judged and what is written are the same items."""
     turns, found = Turns(monkeypatch), Catalogue([SPEC, ServerSpec(id="t")])
-    found.put("s", many())
+    found.put("s", many(12))
     judged, written = [0], [0]
     see, text = Catalogue._may_see, Item.text
 
@@ -119,7 +119,7 @@ async def test_a_list_that_never_comes_to_rest_is_made_in_slices_all_the_same(
         most = max(most, judged[0] + written[0] - before)
         found.put("t", next(offers))
     assert most <= 2
-    assert sorted(names(task.result()))[:-1] == sorted(f"s__t{n}" for n in range(MANY))
+    assert sorted(names(task.result()))[:-1] == sorted(f"s__t{n}" for n in range(12))
     assert turns is not None
 
 
