@@ -41,7 +41,7 @@ from gatewright.secret_scanning import HELD  # noqa: E402 - see above
 from tests import fork_server  # noqa: E402 - see above
 from tests.cli.fixtures import endpoint, shell  # noqa: E402 - see above
 from tests.connections import Connections  # noqa: E402 - see above
-from tests.gathered_rows import gathered, rows_of  # noqa: E402 - see above
+from tests.gathered_rows import gather, gathered, rows_of  # noqa: E402 - see above
 from tests.prepared_noted import FILE, OnlyNoted, begin_to_note, noted_in, options  # noqa: E402 - see above
 from tests.prepared_run import PreparedRun  # noqa: E402 - see above
 
@@ -143,11 +143,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pycollect_makeitem(collector: pytest.Collector) -> Generator[None, Any, Any]:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, Any, Any]:
     """A table of rows is one test, unless one of its rows is asked for."""
+    made = yield
+    if not metafunc.config.getoption("each_row") and "[" not in "".join(metafunc.config.args):
+        gather(metafunc)
+    return made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
+    """See above."""
     found = yield
-    apart = collector.config.getoption("each_row") or "[" in "".join(collector.config.args)
-    return found if apart or not isinstance(found, list) else gathered(found, HELD.clear)
+    return gathered(found, HELD.clear) if isinstance(found, list) else found
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-__all__ = ["gathered", "rows_of"]
+__all__ = ["gather", "gathered", "rows_of"]
 
 _ENDS: tuple[type[BaseException], ...] = (Exception, *pytest.fail.Exception.__mro__[1:2])
 """How a row may end the test: by an error, or by what `Failed` is, and `Skipped` as well. The rows behind one that skips are tried."""
@@ -27,17 +27,33 @@ _OF_THE_RUN = frozenset(
     "_own_state_home _no_thread_is_stopped_while_measured event_loop_policy tmp_path_factory request".split()
 )
 """Fixtures of every test (tests/conftest.py, pytest-asyncio) and what they take: none that tells one row from the next."""
+_tables: dict[str, list[Row]] = {}
+"""Rows of functions whose items are being made."""
+
+
+def gather(metafunc: pytest.Metafunc) -> None:
+    """Leave the first call of a table, and keep its rows for `gathered`: of eighty thousand items, which each process of xdist would
+    make, three quarters would be thrown away again."""
+    made: Any = metafunc
+    calls = made._calls
+    if len(calls) < 2 or any(one.marks for one in calls):
+        return
+    definition, function = made.definition, metafunc.function
+    if metafunc.cls or not _takes_rows_alone(definition, function, {*calls[0].params}):
+        return
+    _tables[definition.nodeid] = [(one.id, one.params) for one in calls]
+    del calls[1:]
 
 
 def gathered(items: Sequence[pytest.Item], between: Callable[[], object]) -> list[pytest.Item]:
-    """The items of one function, or in their place a test of all its rows; `between` is done after each."""
-    specs = [getattr(one, "callspec", None) for one in items]
-    if len(specs) < 2 or not all(one and not one.marks for one in specs):
+    """The items of one function, or in place of its first call a test of all its rows; `between` is done after each."""
+    first = items[0] if len(items) == 1 else None
+    if not isinstance(first, pytest.Function) or first.parent is None:
         return list(items)
-    first = items[0]
-    if type(first) is not pytest.Function or not _takes_rows_alone(first):
+    rows = _tables.pop(f"{first.parent.nodeid}::{first.originalname}", None)
+    if rows is None:
         return list(items)
-    table = _table(first.function, [(one.id, one.params) for one in specs if one], between)
+    table = _table(first.function, rows, between)
     return [pytest.Function.from_parent(first.parent, name=first.originalname, callobj=table)]
 
 
@@ -46,17 +62,17 @@ def rows_of(item: pytest.Item) -> int:
     return getattr(getattr(item, "function", None), "rows", 0)
 
 
-def _takes_rows_alone(item: pytest.Function) -> bool:
+def _takes_rows_alone(
+    definition: pytest.Function, function: Callable[..., object], given: set[str]
+) -> bool:
     """Not where it is asynchronous, or wants fixtures or examples by chance: each row needs its own loop, folder or seed then."""
-    function = item.function
-    if item.cls or inspect.iscoroutinefunction(function) or hasattr(function, "is_hypothesis_test"):
+    if inspect.iscoroutinefunction(function) or hasattr(function, "is_hypothesis_test"):
         return False
-    tables = list(item.iter_markers("parametrize"))
+    tables = list(definition.iter_markers("parametrize"))
     if any(one.kwargs.get("indirect") or one.kwargs.get("scope") for one in tables):
         return False
-    given = {*item.callspec.params}
     named = {name for one in tables for name in _names(one)}
-    fixtures = {*item.fixturenames} - given
+    fixtures = {*definition.fixturenames} - given
     taken = {*inspect.signature(function).parameters}
     return given == named and taken <= given and fixtures <= _OF_THE_RUN
 

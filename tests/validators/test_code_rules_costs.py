@@ -51,11 +51,7 @@ STANDARD = Rules(frozenset(BLOCKED_IMPORTS), frozenset(BLOCKED_PATTERNS))
 
 def judged(code: str) -> int:
     tree = ast.parse(HEAD + code)
-    return sum(
-        lines_run(module, partial(violations, tree, rules))
-        for module in MODULES
-        for rules in (STRICT, STANDARD)
-    )
+    return sum(lines_run(MODULES, partial(violations, tree, rules)) for rules in (STRICT, STANDARD))
 
 
 def worst(codes: list[str]) -> tuple[float, list[int]]:
