@@ -23,6 +23,12 @@ def message_of(tool: Tool, **call: Any) -> str:
     return message
 
 
+def test_a_person_who_is_asked_reads_who_wants_that() -> None:
+    """The inbox makes a sentence of it: `Because …`."""
+    tool = a_tool("send", confirmation_required=True)
+    assert texts.reason(a_tool_call(tool, facts={}), tool) == "this tool always asks"
+
+
 @pytest.mark.parametrize(
     ("declared", "said"),
     [

@@ -34,7 +34,7 @@ from gatewright.console.inbox_decisions import said_of
 from gatewright.console.inbox_list import InboxList, ListAsked, Row
 from gatewright.console.lists import Shown
 from gatewright.console.operations import ApiError
-from gatewright.console.recent_calls import CallRow
+from gatewright.console.recent_calls import DEFERRED, CallRow
 from gatewright.console.room_seats import Line as Said
 from gatewright.console.room_seats import ProposalCard
 from gatewright.console.room_shapes import RoomList, RoomRow, Talk
@@ -81,7 +81,11 @@ def _calls() -> Iterator[View]:
     row = filled(CallRow, id="1", time=_AT, decision="refused")
     words = [filled(GateWord, gate="confirm")]
     opened = filled(CallDetail, call=row, gates=words, time=[Share("gates", 1.0)])
-    yield "live/panel.html", {"opened": opened, "missing": False, "query": ""}
+    later = filled(
+        CallDetail, call=msgspec.structs.replace(row, reason=DEFERRED), gates=words, time=[]
+    )
+    for one in (opened, later):
+        yield "live/panel.html", {"opened": one, "missing": False, "query": ""}
     missing = {"opened": ApiError(404, "not_found", HIDES, HIDES), "missing": True}
     yield "live/panel.html", {**missing, "query": ""}
     around = Shown([], "/live/running/list", "", "", "", "", filtered=False, kept={})
@@ -120,8 +124,15 @@ def _audit() -> Iterator[View]:
     ways = dict.fromkeys(("turned", "part", "older", "first"), "/audit")
     part = Chip("agent", "agent", HIDES, "/audit")
     page = {"chips": [part], "bars": (), "newer": "/audit/newer", "exported": [("agent", HIDES)]}
+    other = {**record, "method": ""}
     plain = msgspec.structs.replace(
-        found, records=[{**record, "decision": None}, {**record, "target": {}}]
+        found,
+        records=[
+            {**record, "decision": None},
+            {**record, "target": {}},
+            other,
+            {**other, "target": {}},
+        ],
     )
     verified = {"verification": filled(Verified, state="never"), "title": "Audit"}
     yield (
@@ -244,7 +255,14 @@ def _rooms() -> Iterator[View]:
 def _servers() -> Iterator[View]:
     steps = [filled(ServerStep, time=_AT, what="restarted", state="")]
     around = table_of("words").shown(HistoryAsked(), "")
-    history = {"steps": steps, "spans": [], "window": 60.0, "asked": HistoryAsked(), "id": "words"}
+    history = {
+        "steps": steps,
+        "spans": [],
+        "window": 60.0,
+        "asked": HistoryAsked(),
+        "id": "words",
+        "times": {"unknown": "60 s"},
+    }
     yield "servers/history.html", {**history, "list": around}
     held = filled(Held, lines=_LINES, whole=False, digest="d" * 64)
     yield "servers/pin.html", {"held": held, "pages_of": pages_of}

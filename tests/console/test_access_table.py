@@ -92,6 +92,9 @@ class Named(AccessTable):
     def _written(self) -> Set[Key]:
         return set()
 
+    def held(self, tool: Tool) -> str:
+        return ""
+
 
 _NAMES = st.sampled_from(["!", "+", "a", "a/", "/a", "a/b", "a!b", "b", "~", "\u202e"])
 

@@ -87,6 +87,13 @@ async def status_of(coroutine: Any) -> int:
     return caught.value.status
 
 
+async def test_calls_that_a_person_can_still_let_run_are_told_apart(world: World) -> None:
+    for reason in ("access_denied", "permission_deferred", "permission_deferred"):
+        world.call(outcome=Refusal(reason, "no"))
+    (found,) = (await world.runs.page(RunsAsked())).rows
+    assert (found.calls, found.refused, found.deferred) == (3, 3, 2)
+
+
 async def test_a_run_is_told_in_the_order_of_its_calls_with_its_pauses(world: World) -> None:
     world.call(0)
     world.now += 60

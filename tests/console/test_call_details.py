@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gatewright.console.call_details import Share, detail_of
 
 GATES = ("authenticate", "access", "confirm")
@@ -50,6 +52,28 @@ def test_a_refused_call_names_its_gate() -> None:
     assert found is not None
     assert [one.state for one in found.gates] == ["passed", "refused", "not_asked"]
     assert (found.time, found.removed, found.flow) == ([], {}, {})
+
+
+@pytest.mark.parametrize(
+    ("gate", "reason", "spent"),
+    [
+        ("access", "access_denied", "gates"),
+        ("confirm", "permission_deferred", "waited for a person"),
+        ("confirm", "permission_denied", "waited for a person"),
+        ("confirm", "confirmation_required", "gates"),
+        # Stopped by an operator, or by somebody who is no gate: it may have come to its server.
+        ("operator", "cancelled", "gates, server and network"),
+        ("kernel", "shutting_down", "gates, server and network"),
+    ],
+)
+def test_no_server_had_time_of_a_call_that_a_gate_refused(
+    gate: str, reason: str, spent: str
+) -> None:
+    said = {"outcome": "denied", "decision": {"gate": gate, "reason": reason}}
+    found = detail_of({**RECORD, **said, "details": {"duration_ms": 45_000.0}}, GATES)
+    assert found is not None
+    assert found.time == [Share(spent, 45_000.0)]
+    assert found.call.deferred == (reason == "permission_deferred")
 
 
 def test_what_is_not_as_expected_is_left_out() -> None:

@@ -53,6 +53,15 @@ async def every(asked: Asked) -> list[Row]:
         asked = asked_by(shown.next)
 
 
+def test_a_head_whose_words_fall_as_its_key_grows_says_so() -> None:
+    column = Column("How long", "name", lambda one: one.name, turned=True)
+    rises, falls = (
+        shown_of("/rows", Asked(desc=desc), "", [column]).heads[0] for desc in (True, False)
+    )
+    assert (rises.sorted, falls.sorted) == ("ascending", "descending")
+    assert (rises.url, falls.url) == ("/rows", "/rows?desc=true")
+
+
 async def test_the_urls_of_a_list_lead_through_it_in_each_order() -> None:
     by_name = asked_by("/rows?limit=3")
     assert await every(by_name) == ROWS

@@ -19,6 +19,7 @@ from gatewright.console.rendering import (
     duration,
     element_id,
     environment,
+    exactly,
     foreign,
     is_short,
     line,
@@ -218,6 +219,19 @@ def test_a_moment_has_its_exact_time_beside_it() -> None:
     assert ">1 min ago<" in html
     assert 'title="2001-09-09 01:46:40 UTC"' in html
     assert ">in 5 s<" in str(when("2001-09-09T01:46:45Z", 1_000_000_000.0))
+    # What was made while the page was is not ahead of it.
+    assert [str(when(ahead, 0.0)).partition(">")[2] for ahead in (0.0, 0.9, 1.0)] == [
+        "0 s ago</time>",
+        "0 s ago</time>",
+        "in 1 s</time>",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, ""), (59, "59 s"), (512, "8 min 32 s"), (90_000, "1 d 1 h")]
+)
+def test_a_time_is_told_in_full(seconds: int, said: str) -> None:
+    assert exactly(seconds) == said
 
 
 def test_templates_escape_by_themselves() -> None:

@@ -199,3 +199,20 @@ async def test_a_clock_that_is_set_moves_no_place_in_the_list(stage: Stage) -> N
         if not after:
             break
     assert found == [f"c{number}" for number in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("desc", "said"), [(None, "descending"), (False, "descending"), (True, "ascending")]
+)
+async def test_the_head_of_how_long_says_which_stand_first(
+    stage: Stage, desc: bool | None, said: str
+) -> None:
+    """They are sorted by since when, which falls as the time grows that they have been there."""
+    for number in (2.0, 1.0, 3.0):
+        stage.call(f"c{number:.0f}", since=number)
+    asked = RunningAsked(desc=desc)
+    page = await stage.calls.all(Asking(OPERATOR, {}, asked))
+    falls = said == "descending"
+    assert [one.id for one in page.calls] == (["c1", "c2", "c3"] if falls else ["c3", "c2", "c1"])
+    head = stage.calls.shown(asked, page).heads[0]
+    assert (head.title, head.sorted) == ("How long", said)

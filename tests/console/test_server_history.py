@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gatewright.console.server_history import Span, Step, spans, window_of, with_turns
+from gatewright.audit.records import Subject
+from gatewright.console.server_history import (
+    Span,
+    Step,
+    history,
+    spans,
+    times,
+    window_of,
+    with_turns,
+)
 from gatewright.console.server_traffic import Turn
 from gatewright.servers.states import State
 from gatewright.servers.supervisor import REPLACED
+from tests.audit.parts import a_log
 
 NOW = 1_000_000.0
 
@@ -57,6 +69,37 @@ def test_spans_follow_what_is_recorded(steps: list[Step], state: State, found: l
 )
 def test_the_window_has_all_steps_where_it_can(ago: float, window: float) -> None:
     assert window_of([step(ago, UP)], NOW) == window
+
+
+@pytest.mark.parametrize(
+    ("parts", "window", "said"),
+    [
+        ([("unknown", 511.5), ("error", 88.5)], 600, ["8 min 32 s", "1 min 28 s"]),
+        ([("connected", 599.9), ("error", 0.1)], 600, ["10 min", "under 1 s"]),
+        ([("connected", 30), ("error", 60), ("connected", 510)], 600, ["9 min", "1 min"]),
+        ([("connected", 20_000), ("error", 1_600)], 21_600, ["5 h 33 min", "27 min"]),
+        ([("connected", 600_000), ("error", 4_800)], 604_800, ["6 d 23 h", "1 h"]),
+    ],
+)
+def test_times_in_states_add_up_to_all_that_is_shown(
+    parts: list[tuple[Any, float]], window: float, said: list[str]
+) -> None:
+    shown = [Span(state, 0.0, lasts / window) for state, lasts in parts]
+    found = times(shown, window)
+    assert list(found) == list(dict.fromkeys(state for state, _ in parts))
+    assert [*found.values()] == said
+
+
+def test_the_end_of_a_connection_that_another_replaced_is_no_state(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    log.event(DOWN, target=Subject("words"), details={"reason": REPLACED})
+    log.event(DOWN, target=Subject("words"), details={"reason": "it broke"})
+    log.finish()
+    found = history(tmp_path, "words", 9, "2000-01-01T00:00:00.000Z")
+    assert [(one.what, one.state) for one in found] == [
+        ("disconnected", "disconnected"),
+        ("former connection ended", ""),
+    ]
 
 
 def test_states_that_are_in_no_record_stand_between_those_that_are() -> None:

@@ -44,7 +44,7 @@ def because(tool: Tool) -> str:
     """Why somebody is asked about a tool, as the second half of a sentence."""
     security = tool.security
     if security.confirmation_required:
-        return "it asks for confirmation"
+        return "this tool always asks"
     if security.risk_level == "dangerous":
         return "it is dangerous"
     if "destructive" in security.hints:

@@ -62,6 +62,8 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True):
     next_tools: str
     """The same of tools."""
     tools_in_all: int
+    held: Sequence[bool] = ()
+    """Of each of `tools`, whether nobody sees or calls it, whatever its cells say, until somebody has looked at its definition."""
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +147,10 @@ class AccessTable:
             yield
             caller = self.caller(name)
             cells.append([self._cell(caller, tool, written) for tool in columns])
+        held = list[bool]()
+        for tool in columns:
+            yield  # one that nobody has asked for since it was listed is judged now
+            held.append(bool(self.held(tool)))
         return Grid(
             agents=rows,
             tools=[(one.target.server, one.target.name) for one in columns],
@@ -152,6 +158,7 @@ class AccessTable:
             next_agents=more_agents,
             next_tools=more_tools,
             tools_in_all=total,
+            held=held,
         )
 
     def cell(self, agent: str, server: str, name: str) -> Cell:
@@ -166,6 +173,10 @@ class AccessTable:
         """The tool as its server lists it now."""
         shelf = self._ground.now.catalogue().shelf(server).tools
         return next((one for one in shelf if one.target.name == name), None)
+
+    def held(self, tool: Tool) -> str:
+        """Why nobody sees or calls a tool, whoever may: its definition is held back. Empty where it is not."""
+        return self._ground.now.catalogue().sight.held(tool)
 
     def caller(self, agent: str) -> Caller:
         """Whom a name means."""

@@ -84,6 +84,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     """Of the newest calls."""
     refused: int
+    deferred: int = 0
+    """Of those refused: only for now, while a person was asked."""
 
     @property
     def state(self) -> str:
@@ -260,6 +262,7 @@ def _ended(reader: AuditReader, row: CallRow, before: int) -> bool:
 class _Count(msgspec.Struct):
     calls: int = 0
     refused: int = 0
+    deferred: int = 0
     last: float = 0.0
 
 
@@ -277,6 +280,7 @@ def _counted(
                 count = found[key] = _Count(last=row.at)
             count.calls += 1
             count.refused += row.decision == "refused"
+            count.deferred += row.deferred
     return found
 
 
@@ -300,6 +304,7 @@ def _all(
                 open=True,
                 calls=count.calls,
                 refused=count.refused,
+                deferred=count.deferred,
             )
         )
     return found + [
@@ -313,6 +318,7 @@ def _all(
             open=False,
             calls=count.calls,
             refused=count.refused,
+            deferred=count.deferred,
         )
         for (agent, session), count in counts.items()
     ]

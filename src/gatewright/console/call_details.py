@@ -8,9 +8,13 @@ from typing import Any
 import msgspec
 
 from gatewright.console.gate_words import GateWord, gate_words
-from gatewright.console.recent_calls import CallRow, row_of
+from gatewright.console.recent_calls import DEFERRED, CallRow, row_of
 
 __all__ = ["CallDetail", "Share", "detail_of"]
+
+_ASKS = "confirm"
+"""The gate in which a call waits for a person."""
+_PERSON = "waited for a person"
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -55,7 +59,7 @@ def detail_of(record: Mapping[str, Any], gates: Sequence[str]) -> CallDetail | N
             refused=str(decision.get("gate", "")),
             reason=str(decision.get("reason", "")),
         ),
-        time=_time(row.ms, details.get("waited_ms")),
+        time=_time(row, str(decision.get("gate", "")), details.get("waited_ms"), gates),
         removed=_removed(details),
         flow=_texts(details.get("flow")),
         client=" ".join(_texts(record.get("client")).values()),
@@ -64,12 +68,21 @@ def detail_of(record: Mapping[str, Any], gates: Sequence[str]) -> CallDetail | N
     )
 
 
-def _time(whole: float | None, waited: Any) -> list[Share]:
-    if whole is None:
+def _time(row: CallRow, refused_by: str, waited: Any, gates: Sequence[str]) -> list[Share]:
+    if row.ms is None:
         return []
     waits = float(waited) if isinstance(waited, int | float) else 0.0
-    rest = Share("gates, server and network", max(0.0, whole - waits))
-    return [Share("waited for a person", waits), rest] if waits else [rest]
+    rest = Share(_spent_in(row, refused_by, gates), max(0.0, row.ms - waits))
+    return [Share(_PERSON, waits), rest] if waits else [rest]
+
+
+def _spent_in(row: CallRow, refused_by: str, gates: Sequence[str]) -> str:
+    """What the time went into, besides what is known of waiting: a call that a gate refused came to no server."""
+    if row.decision != "refused" or row.reason == "cancelled" or refused_by not in gates:
+        return "gates, server and network"
+    # The gate tells how long it waited with calls that it let pass alone.
+    asked = refused_by == _ASKS and row.reason in (DEFERRED, "permission_denied")
+    return _PERSON if asked else "gates"
 
 
 def _removed(details: Mapping[str, Any]) -> dict[str, int]:

@@ -42,6 +42,9 @@ class Column(msgspec.Struct, frozen=True):
     falls: bool = False
     """Whether the greatest come first where they do not stand at the right: the newest."""
 
+    turned: bool = False
+    """Whether what its head says falls as its key grows: how long something has been so, sorted by since when."""
+
     @property
     def first_desc(self) -> bool:
         """Whether the greatest come first unless it is said."""
@@ -181,5 +184,5 @@ def _head(path: str, asked: Any, column: Column, first: Mapping[str, Any]) -> He
     now = column.first_desc if asked.desc is None else asked.desc
     turned = None if not here or now != column.first_desc else not now
     url = url_of(path, asked, sort=column.name, desc=turned, **first)
-    order = ("descending" if now else "ascending") if here else ""
+    order = ("descending" if now != column.turned else "ascending") if here else ""
     return Head(column.title, url, order, column.numeric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -15,7 +15,17 @@ from gatewright.console.paging import key_of, text_of
 from gatewright.console.recent import Recent
 from gatewright.transport.slices import in_slices
 
-__all__ = ["COLUMNS", "DECISIONS", "CallPage", "CallRow", "CallsAsked", "RecentCalls", "row_of"]
+__all__ = [
+    "COLUMNS",
+    "DECISIONS",
+    "DEFERRED",
+    "WORDS",
+    "CallPage",
+    "CallRow",
+    "CallsAsked",
+    "RecentCalls",
+    "row_of",
+]
 
 _KINDS = frozenset(
     {
@@ -38,6 +48,10 @@ DECISIONS: dict[str, DecisionName] = {
     "cancelled": "cancelled",
     "pending": "running",
 }
+DEFERRED = "permission_deferred"
+"""The reason of a refusal for now: nothing was run, and a person who is asked can still let it."""
+WORDS: Sequence[DecisionName] = get_args(DecisionName)
+"""All decisions."""
 Text = Annotated[str, Meta(max_length=500)]
 
 
@@ -74,6 +88,11 @@ class CallRow(msgspec.Struct, frozen=True, kw_only=True):
     trace_id: str
     number: int = 0
     """Of its record among those written since the gateway started, in their order; 0 where that is not known."""
+
+    @property
+    def deferred(self) -> bool:
+        """Whether it was refused for now, while a person is asked about it."""
+        return self.reason == DEFERRED
 
     @property
     def at(self) -> float:

@@ -29,6 +29,7 @@ __all__ = [
     "duration",
     "element_id",
     "environment",
+    "exactly",
     "foreign",
     "is_short",
     "laid_out",
@@ -79,7 +80,7 @@ _SYSTEMS = {
     "Mac OS X": "macOS",
     "Linux": "Linux",
 }
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_UNITS = (("d", 86_400), ("h", 3600), ("min", 60))
 
 
 def whole(text: str, *, lines: bool = True) -> Markup:
@@ -238,7 +239,8 @@ def when(moment: float | str, now: float) -> Markup:
         at = moment
     exact = dt.datetime.fromtimestamp(at, dt.UTC)
     away = at - now
-    said = f"in {duration(away)}" if away > 0 else f"{duration(-away)} ago"
+    # What was made a moment after the page began is not ahead of it.
+    said = f"in {duration(away)}" if away >= 1 else f"{duration(max(0.0, -away))} ago"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         exact.isoformat(timespec="milliseconds"), exact.strftime("%Y-%m-%d %H:%M:%S UTC"), said
     )
@@ -256,10 +258,20 @@ def since(moment: float, now: float) -> Markup:
 
 def duration(seconds: float) -> str:
     """How long that is, in its largest unit: `28 s`, `4 min`, `3 h`, `2 d`."""
-    for unit, size in (("d", _DAY), ("h", _HOUR), ("min", _MINUTE)):
+    for unit, size in _UNITS:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return f"{int(seconds)} s"
+
+
+def exactly(seconds: int) -> str:
+    """How long that is, nothing of it cut off: `8 min 32 s`, `2 d 1 h`; empty for none."""
+    said = list[str]()
+    for unit, size in (*_UNITS, ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            said.append(f"{count} {unit}")
+    return " ".join(said)
 
 
 def took(ms: float) -> str:

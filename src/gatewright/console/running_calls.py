@@ -76,7 +76,7 @@ class RunningPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _COLUMNS = (
-    Column("How long", "since", lambda one: one.since),
+    Column("How long", "since", lambda one: one.since, turned=True),
     Column("Agent", "agent", lambda one: one.agent),
     Column("Server", "server", lambda one: one.server),
     Column("Call", "tool", lambda one: one.name),

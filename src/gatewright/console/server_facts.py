@@ -46,7 +46,7 @@ class ServerRow(msgspec.Struct, frozen=True, kw_only=True):
     transport: str
     tools: int
     tokens: int
-    """What its tools cost in a context that has them all."""
+    """What its tools cost in a context that has them all; those that are held back come into none."""
     restarts: int
     sessions: int
     held: int
@@ -128,13 +128,14 @@ class ServerFacts:
         return [self._row(one, tokens, held, running[one.id]) for one in fleet.status()]
 
     def _tokens(self) -> Generator[None, None, Mapping[str, int]]:
-        """What the tools of each server cost."""
+        """What the tools of each server cost that agents see."""
         found: dict[str, int] = {}
-        count = self._counted.tokens
+        count, held = self._counted.tokens, self._now.servers.catalogue.sight.held
         for item in self._now.servers.catalogue.view("").items("tools/list"):
             yield
-            if item.tool is not None and item.tool.target.server != KERNEL:
-                found[item.server] = found.get(item.server, 0) + count(item.tool)
+            tool = item.tool
+            if tool is not None and tool.target.server != KERNEL and not held(tool):
+                found[item.server] = found.get(item.server, 0) + count(tool)
         return found
 
     def _held_counts(self) -> Generator[None, None, Mapping[str, int]]:

@@ -14,6 +14,7 @@ from msgspec import Meta
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import Query
 from gatewright.console.lists import Column, Paged, Table
+from gatewright.console.rendering import exactly
 from gatewright.console.server_traffic import Turn
 from gatewright.servers.states import State
 from gatewright.servers.supervisor import REPLACED
@@ -29,6 +30,7 @@ __all__ = [
     "history",
     "spans",
     "table_of",
+    "times",
     "window_of",
     "with_turns",
 ]
@@ -52,6 +54,8 @@ _IN_RECORD: Mapping[str, State] = {
     "SERVER_CONNECTED": "connected",
     "SERVER_DISCONNECTED": "disconnected",
 }
+_UNITS_S = ((3600.0, 1), (24 * 3600.0, 60), (_WINDOWS_S[-1], 3600))
+"""The longest window → what times in it are rounded to."""
 _SAME_S = 2.0
 """A record of a state that is no further away from it is of that."""
 
@@ -134,14 +138,15 @@ def history(folder: Path, server: str, most: int, since: str) -> list[Step]:
 def _step(record: Mapping[str, Any]) -> Step:
     kind, actor = str(record["event_type"]), record.get("actor", {})
     details = record.get("details", {})
+    former = details.get("reason") == REPLACED
     return Step(
         seq=int(record["seq"]),
         time=str(record["time"]),
         kind=kind,
-        what=KINDS[kind],
+        what="former connection ended" if former else KINDS[kind],
         by=str(actor.get("id", "")) if actor.get("type") == "operator" else "",
         why=str(details.get("reason", "")),
-        state="" if details.get("reason") == REPLACED else _IN_RECORD.get(kind, ""),
+        state="" if former else _IN_RECORD.get(kind, ""),
     )
 
 
@@ -187,6 +192,23 @@ def spans(steps: Sequence[Step], now: float, window_s: float, *, state: State) -
         for (at, after), end in zip(edges, ends, strict=True)
         if end > at
     ]
+
+
+def times(spans: Sequence[Span], window_s: float) -> dict[str, str]:
+    """How long it was in each state, in the order in which they came: rounded so that all of it adds up to what is shown."""
+    parts: dict[str, float] = {}
+    for one in spans:
+        parts[one.state] = parts.get(one.state, 0.0) + one.lasts * window_s
+    unit = next((size for most, size in _UNITS_S if window_s <= most), _UNITS_S[-1][1])
+    counts = {state: int(lasts / unit) for state, lasts in parts.items()}
+    missing = round(window_s / unit) - sum(counts.values())
+    # What is cut off goes to those of which most was.
+    by_rest = sorted(parts, key=lambda one: counts[one] - parts[one] / unit)
+    for state in by_rest[:missing]:
+        counts[state] += 1
+    return {
+        state: exactly(count * unit) or f"under {exactly(unit)}" for state, count in counts.items()
+    }
 
 
 def _unix(step: Step) -> float:

@@ -49,7 +49,7 @@ TABLE: Table[ServerRow] = Table(
         Column("Errors", "errors", lambda one: one.load.error_rate, numeric=True),
         Column("Tools", "tools", lambda one: one.tools, numeric=True),
         Column("Tokens", "tokens", lambda one: one.tokens, numeric=True),
-        Column("Restarts", "restarts", lambda one: one.restarts, numeric=True),
+        Column("Own restarts", "restarts", lambda one: one.restarts, numeric=True),
         Column("Held back", "held", lambda one: one.held, numeric=True),
     ),
     lambda one: one.id,

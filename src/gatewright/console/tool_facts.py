@@ -101,6 +101,10 @@ class ToolFacts:
         """What it takes of a context."""
         return self._lookup.tokens(tool)
 
+    def held(self, tool: Tool) -> str:
+        """Why agents do not see it; empty where they do."""
+        return self._now.servers.catalogue.sight.held(tool)
+
     def servers(self) -> list[str]:
         """The ids of the servers that have tools."""
         return list(self._now.servers.catalogue.view("").servers)
@@ -114,7 +118,7 @@ class ToolFacts:
             description=first_line(words_of(tool)),
             risk=tool.security.risk_level,
             tokens=self.tokens(tool),
-            held=self._now.servers.catalogue.sight.held(tool),
+            held=self.held(tool),
         )
 
     def found(self, server: str, name: str) -> Tool:

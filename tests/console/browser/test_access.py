@@ -68,6 +68,21 @@ def test_how_it_looks(opened: Open) -> None:
     found.check_looks("access")
 
 
+def test_the_column_of_agents_stays_with_its_head(opened: Open) -> None:
+    """However far the tools are moved: else names of tools stand above those of agents."""
+    page = opened("/access", width=390).page
+    page.set_viewport_size({"width": 320, "height": 800})
+    moved = page.locator(".scroll:has(table.grid)").evaluate(
+        "one => (one.scrollLeft = 999, one.scrollLeft)"
+    )
+    assert moved > 0
+    firsts = page.locator("table.grid tr > :first-child")
+    lefts = firsts.evaluate_all(
+        "all => all.map((one) => Math.round(one.getBoundingClientRect().left))"
+    )
+    assert len(set(lefts)) == 1, lefts
+
+
 def test_a_change_is_made_and_undone_by_keys_alone(opened: Open) -> None:
     """From the grid to what is saved: a tool is denied to everybody, and allowed again."""
     page = opened("/access?find=read_note").page

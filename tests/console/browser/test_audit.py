@@ -41,7 +41,7 @@ def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Cons
     page.keyboard.press("Enter")
     expect(page.get_by_text("hash holds")).to_be_visible()
     page.go_back()
-    page.get_by_role("button", name="Verify the chain").press("Enter")
+    page.get_by_role("button", name="Verify the record").press("Enter")
     expect(page.get_by_text("chain intact")).to_be_visible()
     bars = page.locator("svg.histogram a")
     bars.first.focus()
@@ -59,6 +59,28 @@ def test_the_record_is_exported(opened: Open, console: Console) -> None:
     text = download.value.path().read_text(encoding="utf-8")
     assert text.startswith("seq,")
     assert "read_note" in text
+
+
+def test_nothing_is_ahead_by_less_than_a_second(opened: Open) -> None:
+    """What was recorded while the page was made is not `in 0 s`."""
+    page = opened("/audit").page
+    page.evaluate(
+        """() => {
+          const now = Date.now();
+          Date.now = () => now;
+          for (let more = -8000; more < 8000; more += 400) {
+            const one = document.createElement("time");
+            one.dateTime = new Date(now + more).toISOString();
+            one.className = "made";
+            document.querySelector("footer.page").append(one);
+          }
+        }"""
+    )
+    expect(page.locator("time.made").first).to_contain_text("ago")
+    said = page.locator("time.made").all_inner_texts()
+    assert said.count("0 s ago") > 3  # a second on each side
+    assert not [one for one in said if one == "in 0 s"]
+    assert "in 1 s" in said
 
 
 def test_how_it_looks(opened: Open, console: Console) -> None:
@@ -88,5 +110,5 @@ def test_a_refusal_is_found_opened_and_proven_by_mouse(opened: Open, console: Co
     press(page, row.locator("[data-opens-item]"), "mouse")
     expect(page.get_by_text("hash holds")).to_be_visible()
     press(page, page.get_by_role("link", name="All records"), "mouse")
-    press(page, page.get_by_role("button", name="Verify the chain"), "mouse")
+    press(page, page.get_by_role("button", name="Verify the record"), "mouse")
     expect(page.get_by_text("chain intact")).to_be_visible()

@@ -56,6 +56,7 @@ def test_whoever_closes_a_call_by_a_key_is_where_they_were(opened: Open, console
         expect(panel).to_have_count(0)
         expect(rows.nth(at).locator("[data-opens-item]")).to_be_focused()
     expect(page.locator("#paused")).to_have_text("paused")
+    expect(page.locator("#pause")).to_have_text("Keep paused")
     page.keyboard.press("Escape")
     expect(page.locator("#paused")).to_have_text("")
 
@@ -70,7 +71,7 @@ def test_nothing_moves_while_the_pointer_is_on_it_and_filters_are_in_the_url(
     expect(rows.first).to_be_visible()
     before = rows.count()
     rows.first.hover()
-    expect(page.get_by_text("paused")).to_be_visible()
+    expect(page.locator("#paused")).to_have_text("paused")
     host.call("demo__echo", text="y")
     host.call("demo__add", a=1, b=2)
     expect(page.get_by_text("2 calls since")).to_be_visible()
@@ -154,6 +155,7 @@ def test_those_that_run_have_a_page_that_is_sorted_and_linked_to(
     expect(page.get_by_text("No call runs now")).to_be_visible()
     with console.calling("demo__delete_all_notes"):
         expect(page.get_by_role("link", name="waits for a person")).to_be_visible()
+        expect(page.locator("th[aria-sort=descending]")).to_have_text("How long ↓")
         page.get_by_role("link", name="Call", exact=True).click()
         expect(page.locator("th[aria-sort=ascending]")).to_have_text("Call ↑")
         assert "sort=tool" in page.url

@@ -44,6 +44,19 @@ def test_a_run_is_followed_and_ended(opened: Open, console: Console) -> None:
     expect(page.get_by_role("button", name="End the session…")).to_have_count(0)
 
 
+def test_the_way_back_to_all_sessions_is_there_on_a_narrow_screen(
+    opened: Open, console: Console
+) -> None:
+    """Keys are left out there, links are not."""
+    McpSession(console, "host").call("demo__echo", text="x")
+    page = opened("/sessions", width=390).page
+    page.locator("tr[data-item] a").first.click()
+    page.get_by_role("link", name="all sessions").click()
+    expect(page.get_by_role("heading", name="Signed in to this console")).to_be_visible()
+    page.goto(f"{console.url}/live/running")
+    expect(page.get_by_role("link", name="calls that have ended").first).to_be_visible()
+
+
 def test_somebody_else_is_signed_out(opened: Open, console: Console) -> None:
     """Their page asks them to sign in with the next thing that it does."""
     other = opened("/sessions", apart=True).page

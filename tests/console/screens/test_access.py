@@ -46,6 +46,36 @@ async def test_a_person_changes_a_cell_by_its_forms_and_a_viewer_sees_it(tmp_pat
         assert [row[0]["word"] for row in grid["cells"]] == ["allow"]
 
 
+async def test_what_is_held_back_is_marked_whoever_may_call_it(tmp_path: Path) -> None:
+    """In the head of its column, and in a cell that is open."""
+    held = DEMO.replace('id = "demo"\n', 'id = "demo"\npin = "approve"\n')
+    for name, text, count in (("held", held, 8), ("seen", DEMO, 0)):
+        (tmp_path / name).mkdir()
+        async with within(tmp_path / name, text) as console:
+            viewer = await console.person("viewer")
+            grid = (await viewer.api("GET", "/access")).json()
+            assert (len(grid["held"]), sum(grid["held"])) == (8, count)
+            assert {row[0]["word"] for row in grid["cells"]} == {"allow"}
+            way = "?open_agent=%2A&open_server=demo&open_tool=echo"
+            opened = (await viewer.api("GET", f"/access/cell{way}")).json()
+            assert bool(opened["held"]) == bool(count)
+            page = (await viewer.get(f"/access{way}")).text
+            assert page.count("> back: nobody sees or calls it</span></b>") == count
+            assert ("Nobody sees or calls it until" in page) == bool(count)
+
+
+async def test_a_cell_that_asks_says_which_gate_does_and_who_allowed_it(tmp_path: Path) -> None:
+    async with within(tmp_path, DEMO) as console:
+        viewer = await console.person("viewer")
+        page = (
+            await viewer.get("/access?open_agent=%2A&open_server=demo&open_tool=write_note")
+        ).text
+        said = " ".join(page.partition("needs approval</span>\n")[2].split())
+        assert said.startswith("(gate confirm); allowed by a grant for the whole server")
+        page = (await viewer.get("/access?open_agent=%2A&open_server=demo&open_tool=echo")).text
+        assert "gate confirm)" not in page
+
+
 async def test_what_would_be_written_is_shown_to_its_end(tmp_path: Path) -> None:
     async with within(tmp_path, DEMO) as console:
         operator = await console.person("operator")

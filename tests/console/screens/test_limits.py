@@ -30,6 +30,7 @@ async def test_it_says_what_is_used_what_is_left_and_when_it_refills(tmp_path: P
         assert refusal is not None
         found = (await viewer.api("GET", "/limits")).json()
         said = {(one["subject"], one["per"]): one for one in found["limits"]}
+        assert (found["rules"], found["windows"]) == (1, 2)
         full = said["ann", "minute"]
         assert found["limits"][0] == full
         assert (full["used"], full["left"], full["limit"]) == (4, 0, 4)
@@ -43,6 +44,7 @@ async def test_it_says_what_is_used_what_is_left_and_when_it_refills(tmp_path: P
         assert (await viewer.api("GET", "/limits?scope=tool")).json()["limits"] == []
         page = await viewer.get("/limits")
         assert "none left" in page.text
+        assert "2 limits configured" in page.text
         assert "next call in" in page.text
 
 
@@ -82,4 +84,4 @@ async def test_consumers_are_those_of_the_record(tmp_path: Path) -> None:
         since = found.pop("since")
         assert found == {"agents": [], "tools": [], "limited": [], "whole": True}
         assert since == pytest.approx(console.clock() - 3600, abs=60)
-        assert "Agents with most calls" in (await viewer.get("/limits/consumers")).text
+        assert "Agents with most calls that ran" in (await viewer.get("/limits/consumers")).text

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.console.asking import Api, signed_in
+from tests.console.in_process import within
 from tests.console.running import DEMO, ROOT, Console, eventually, running
 
 SERVERS = f"""
@@ -189,3 +190,22 @@ def test_a_viewer_sees_servers_and_changes_nothing(tmp_path: Path) -> None:
         )
         said.append(viewer.post("/servers/demo/hide", tool="echo", reason="x"))
         assert [(one["status"], one["code"]) for one in said] == [(403, "role")] * 9
+
+
+async def test_what_no_agent_sees_costs_none_a_token(tmp_path: Path) -> None:
+    """All tools of it are held back until somebody has looked at them."""
+    held = DEMO.replace('id = "demo"\n', 'id = "demo"\npin = "approve"\n')
+    async with within(tmp_path, held) as console:
+        viewer = await console.person("viewer")
+        (demo,) = (await viewer.api("GET", "/servers")).json()["servers"]
+        assert (demo["tools"], demo["held"], demo["tokens"]) == (8, 8, 0)
+        tools = (await viewer.api("GET", "/tools")).json()
+        assert (tools["total"], tools["tokens"]) == (8, 0)
+        assert all(one["tokens"] > 0 for one in tools["tools"])
+
+
+async def test_a_list_says_of_how_many_servers_it_shows_some(tmp_path: Path) -> None:
+    async with within(tmp_path, DEMO) as console:
+        viewer = await console.person("viewer")
+        for way, said in (("/servers", "1 server"), ("/servers?q=none", "0 of 1 server")):
+            assert f'<span class="sum">{said}</span>' in (await viewer.get(way)).text

@@ -74,6 +74,8 @@ class OpenedCell(msgspec.Struct, frozen=True, kw_only=True):
     gates: Sequence[GateWord]
     version: str
     """Of the table; a change names it."""
+    held: str = ""
+    """Why nobody sees or calls the tool, whatever the cell says: its definition is held back. Empty where it is not."""
 
 
 class Changed(msgspec.Struct, frozen=True):
@@ -187,6 +189,7 @@ class Access(Screen):
             grants=self._table.said(agent, server, tool),
             gates=gates,
             version=self._changes.version,
+            held="" if known is None else self._table.held(known),
         )
 
     async def plan(self, asking: Asking) -> Planned:

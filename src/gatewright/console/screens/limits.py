@@ -103,6 +103,8 @@ class Standings(msgspec.Struct, frozen=True, kw_only=True):
     """Whether all that were counted were looked at."""
     rules: int
     """How many hold at all endpoints."""
+    windows: int = 0
+    """How many limits these set, one for each span: so many a minute and so many a day are two."""
 
 
 class Consumer(msgspec.Struct, frozen=True):
@@ -182,8 +184,17 @@ class Limits(Screen):
         found, whole = await in_slices(_standing(meters, self._began))
         limits, total, more = await TABLE.page(found, query)
         # Those of one endpoint are what its protocol brings with it, and nobody's wish.
-        rules = sum(not rule.door for meter in meters for rule in meter.rules)
-        return Standings(limits=limits, total=total, next=more, whole=whole, rules=rules)
+        rules = [rule for meter in meters for rule in meter.rules if not rule.door]
+        every = (some for rule in rules for some in (rule.windows, *rule.instead.values()))
+        windows = sum(len(some.exact) + len(some.long) for some in every)
+        return Standings(
+            limits=limits,
+            total=total,
+            next=more,
+            whole=whole,
+            rules=len(rules),
+            windows=windows,
+        )
 
     async def consumers(self, asking: Asking) -> Consumers:
         """Raises `StoreError`."""

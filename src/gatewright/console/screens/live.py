@@ -15,7 +15,7 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.lists import place_in, placed, shown_of
 from gatewright.console.operations import ApiError, Asking, see
 from gatewright.console.paging import url_of
-from gatewright.console.recent_calls import COLUMNS, CallPage, CallsAsked, RecentCalls
+from gatewright.console.recent_calls import COLUMNS, WORDS, CallPage, CallsAsked, RecentCalls
 from gatewright.console.running_calls import RunningAsked, RunningCalls, Stopping
 from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.console.traffic import Counted
@@ -148,7 +148,7 @@ class Live(Screen):
             "total": self._traffic.total,
             "running": self._kernel.in_flight,
             "waiting": 0 if self._queue is None else self._queue.waiting,
-            "states": _STATES,
+            "states": WORDS,
         }
 
     # -- those that run
@@ -178,13 +178,3 @@ class Live(Screen):
 
 _RUNNING = 5
 """Of those that run, so many stand above the others."""
-_STATES = {
-    "allowed": "ok",
-    "approved": "ok",
-    "refused": "bad",
-    "failed": "warn",
-    "error": "bad",
-    "cancelled": "warn",
-    "running": "",
-}
-"""The state of each decision, as a class of the stylesheet."""

@@ -24,6 +24,7 @@ from gatewright.console.server_history import (
     history,
     spans,
     table_of,
+    times,
     window_of,
     with_turns,
 )
@@ -224,6 +225,7 @@ class Servers(Screen):
             "topics": "servers,live",
             "asked": asking.given,
             "page": page,
+            "every": len(self._now.servers.status()),
             "list": TABLE.shown(asking.given, page.next),
             "states": STATES,
         }
@@ -253,7 +255,8 @@ class Servers(Screen):
         window_s = window_of(steps, now)
         shown = spans(steps, now, window_s, state="connected" if server is None else server.state)
         values = {"steps": page, "spans": shown, "id": id, "window": window_s, "asked": asked}
-        return View("servers/history.html", values | {"list": table.shown(asked, more)})
+        around = {"list": table.shown(asked, more), "times": times(shown, window_s)}
+        return View("servers/history.html", values | around)
 
     async def _pin_part(self, asking: Asking) -> View:
         held = await self.pin(asking)

@@ -47,7 +47,7 @@ class ToolPage(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     """Of all tools that fit."""
     tokens: int
-    """What all tools that fit cost together."""
+    """What all tools that fit cost together, as agents list them: those that are held back come into no list."""
     next: str
     """`after` of the next page; empty where there is none."""
 
@@ -221,7 +221,7 @@ def _sum(facts: ToolFacts, tools: list[Tool]) -> Any:
     total = 0
     for tool in tools:
         yield
-        total += facts.tokens(tool)
+        total += 0 if facts.held(tool) else facts.tokens(tool)
     return total
 
 

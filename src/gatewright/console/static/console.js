@@ -277,7 +277,7 @@ function ago(seconds, lasts) {
   const [unit, by] = size >= 86400 ? ["d", 86400] : size >= 3600 ? ["h", 3600] : size >= 60 ? ["min", 60] : ["s", 1];
   const said = `${Math.floor(size / by)} ${unit}`;
   if (lasts) return said;
-  return seconds < 0 ? `in ${said}` : `${said} ago`;
+  return seconds <= -1 ? `in ${said}` : `${said} ago`;
 }
 window.setInterval(() => {
   for (const one of document.querySelectorAll("time[datetime]")) {

@@ -37,7 +37,8 @@ function refresh() {
 
 function tell() {
   button.setAttribute("aria-pressed", String(pinned));
-  button.textContent = pinned ? "Go on" : "Pause";
+  // Whoever looks at the list has it stand still: that is no press of theirs, and ends when they leave it.
+  button.textContent = pinned ? "Go on" : paused() ? "Keep paused" : "Pause";
   if (!paused()) {
     said.textContent = "";
     if (due) refresh();
