@@ -15,7 +15,7 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
 from gatewright.access.issued_grants import Issued
 from gatewright.audit.trail import AuditLog
-from gatewright.call import Caller, Target, Tool
+from gatewright.call import Caller
 from gatewright.config import load
 from gatewright.identity.caller_names import Names
 from gatewright.identity.issuers import Known
@@ -153,34 +153,53 @@ async def test_many_grants_are_bound_in_slices_and_the_first_at_once(
     for number in range(40):
         other.grant(Grant(f"a{number}", "s", "t"), by="root")
     other.grant(Grant("z", "s", "never"), by="root")
-    other.close()
-    asked: list[str] = []
-    present = world.catalogue.present
 
-    def counted(target: Target) -> Tool | None:
-        asked.append(target.name)
-        return present(target)
+    def bound() -> list[str]:
+        return [one.tool_digest for one in world.office.layer if one.tool_digest is not None]
 
-    def bound() -> int:
-        return sum(one.tool_digest is not None for one in world.office.layer)
-
-    monkeypatch.setattr(world.catalogue, "present", counted)
     world.offer("one")
     world.office.look()
-    assert (bound(), len(asked)) == (1, 1)
-    world.office.look()
-    assert len(asked) == 1, "one after the other"
-    while bound() < 40:
-        before = len(asked)
-        await asyncio.sleep(0)
-        assert len(asked) <= before + 1
+    (first,) = bound()
+    binding = world.office._binding
+    # What comes between two steps: another definition, and words that are taken back or given anew.
+    world.offer("two")
+    other.revoke(("a39", "s", "t"), by="root")
+    other.grant(Grant("a38", "s", "t"), by="root")
+    other.close()
     while world.office._binding is not None:
+        before = len(bound())
+        world.office.look()
+        assert world.office._binding is binding, "one after the other"
         await asyncio.sleep(0)
-    asked.clear()
+        assert len(bound()) <= before + 1
+    assert bound() == [first] * 38, "of what was there when the gateway first saw both"
     world.office.look()
     await asyncio.sleep(0)
     assert world.office._binding is None
-    assert asked == ["never"], "what is not there is looked for again, alone"
+    assert len(bound()) == 39
+    assert len({*bound()}) == 2, "what was given anew is of what is there now"
+
+
+async def test_a_database_that_fails_while_grants_are_bound_is_said_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = world.other()
+    other.grant(Grant("a", "s", "t"), by="root")
+    other.close()
+    world.offer("one")
+
+    def failing(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(world.office._issued, "bind", failing)
+        for _ in range(3):
+            world.office.look()
+    assert [one.message for one in caplog.records].count(
+        "grants could not be bound to their tools; trying again"
+    ) == 1
+    world.office.look()
+    assert [one.tool_digest is not None for one in world.office.layer] == [True]
 
 
 async def test_nothing_is_bound_after_the_end(

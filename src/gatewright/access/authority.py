@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Generator
 from typing import Any, Protocol
@@ -17,11 +18,14 @@ from gatewright.call import Call, Caller, Target, Tool
 from gatewright.in_force import InForce
 from gatewright.listeners import Signal
 from gatewright.servers.definition_digest import definition_digest, digest_steps
+from gatewright.storage.errors import StoreError
 from gatewright.storage.run_each import run_each
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.slices import begun
 
 __all__ = ["Authority", "Record"]
+
+log = logging.getLogger("gatewright.access")
 
 
 class Record(Protocol):
@@ -57,6 +61,7 @@ class Authority:
         self._record = record
         self._applied: int | None = None
         self._binding: Generator[None, None, None] | None = None
+        self._told = ""
         self.changed: Signal[None] = Signal()
         """Told when the gate's answers may be others than before, for calls that run."""
 
@@ -83,19 +88,29 @@ class Authority:
 
     def _bind(self) -> None:
         """A grant of a tool is for what the tool is when the gateway first sees both. Of many grants in slices, the first at once: each
-        that is bound is a digest and a transaction, and those whose tool is not there are looked at with every look."""
+        that is bound is a digest and a transaction."""
         if self._binding is None:
             self._binding = self._bound()
             begun(self._binding)
 
     def _bound(self) -> Generator[None, None, None]:
+        # As the tools are now: what a server lists while others are bound gets no grant that was given before.
+        unbound = ((one, self._tool(one.server, one.tool)) for one in self._issued.unbound())
+        found = [(grant, tool.definition) for grant, tool in unbound if tool is not None]
         try:
-            for grant in self._issued.unbound():
-                tool = self._tool(grant.server, grant.tool)
-                if tool is not None:
-                    digest = yield from digest_steps(tool.definition)
+            for grant, definition in found:
+                digest = yield from digest_steps(definition)
+                if self._issued.is_unbound(
+                    grant
+                ):  # else it was taken back, or given anew, meanwhile
                     self._issued.bind(grant.key, digest)
                 yield
+        except StoreError as problem:
+            if repr(problem) != self._told:  # once, and not four times a second
+                log.exception("grants could not be bound to their tools; trying again")
+            self._told = repr(problem)
+        else:
+            self._told = ""
         finally:
             self._binding = None
 

@@ -116,6 +116,10 @@ class Issued:
         """The words that allow a tool and do not name the definition they were given for."""
         return list(self._unbound.values())
 
+    def is_unbound(self, grant: Grant) -> bool:
+        """Whether this very word still is one of those."""
+        return self._unbound.get(grant.key) == grant
+
     def bind(self, key: Key, digest: str) -> None:
         """From now on a word counts for this definition of its tool alone. One that names a
         definition already keeps it. Raises `StoreError`."""
