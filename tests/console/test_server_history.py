@@ -124,3 +124,16 @@ def test_states_that_are_in_no_record_stand_between_those_that_are() -> None:
         "draining",
         "disconnected",
     ]
+
+
+def test_a_record_that_comes_late_is_of_the_state_before_it() -> None:
+    """On a machine that has much to do it is written seconds after; another connection after the next state is another one."""
+    turns = [
+        Turn(NOW - 75, "connected", "started"),
+        Turn(NOW - 30, "disconnected", "drained"),
+        Turn(NOW - 20, "connected", "operator_request"),
+    ]
+    found = with_turns([step(70, UP), step(14, UP)], turns)
+    assert [one.what for one in found] == [UP, "disconnected", UP]
+    found = with_turns([step(14, UP)], turns)
+    assert [one.what for one in found] == [UP, "disconnected", "connected"]

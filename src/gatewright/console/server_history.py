@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -57,7 +58,7 @@ _IN_RECORD: Mapping[str, State] = {
 _UNITS_S = ((3600.0, 1), (24 * 3600.0, 60), (_WINDOWS_S[-1], 3600))
 """The longest window → what times in it are rounded to."""
 _SAME_S = 2.0
-"""A record of a state that is no further away from it is of that."""
+"""A record of a state that is no further away from it is of that; so is one that comes later, before the next state does."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +154,7 @@ def _step(record: Mapping[str, Any]) -> Step:
 def with_turns(steps: Sequence[Step], turns: Sequence[Turn]) -> list[Step]:
     """The same with the states that no record of them tells, newest first."""
     told = [(_unix(one), one.state) for one in steps if one.state]
+    in_order = sorted(turns, key=lambda one: one.at)
     found = [
         Step(
             seq=0,
@@ -163,8 +165,12 @@ def with_turns(steps: Sequence[Step], turns: Sequence[Turn]) -> list[Step]:
             why=one.cause.replace("_", " "),
             state=one.state,
         )
-        for one in turns
-        if not any(one.state == state and abs(one.at - at) < _SAME_S for at, state in told)
+        for one, after in zip_longest(in_order, in_order[1:])
+        if not any(
+            one.state == state
+            and one.at - _SAME_S < at < max(after.at if after else at + 1, one.at + _SAME_S)
+            for at, state in told
+        )
     ]
     return sorted([*steps, *found], key=lambda one: (one.time, one.seq), reverse=True)
 
