@@ -169,3 +169,10 @@ def test_each_state_of_a_server_is_named_with_its_time() -> None:
     values = {"steps": [], "window": 600.0, "asked": HistoryAsked(), "id": "words", "list": around}
     page = part("servers/history.html", spans=spans, times=times(spans, 600.0), **values)
     assert "<span>not known 8 min 30 s, error 1 min 30 s</span>" in page
+
+
+def test_a_call_that_waited_on_its_connection_in_vain_is_no_refusal_for_now() -> None:
+    """It is counted among errors: with it taken from those that were refused, a real refusal would be said to wait."""
+    found: CallRow = filled(CallRow, decision="error", reason="permission_deferred")
+    assert not found.deferred
+    assert row("permission_deferred").deferred

@@ -24,3 +24,5 @@ def test_each_tool_is_in_one_batch_in_its_order() -> None:
     assert [len(one) for one in found] == [3, 3, 1]
     assert [one for batch in found for one in batch] == tools
     assert [*batches([])] == []
+    assert [len(one) for one in batches(tools, 150_000)] == [2, 2, 2, 1]
+    assert [len(one) for one in batches(tools, 10**9, 5)] == [5, 2]

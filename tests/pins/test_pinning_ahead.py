@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from gatewright.call import Tool
 from gatewright.pins import pinning as module
 from gatewright.pins.pinning import Pinning
-from gatewright.pins.store import Pins
+from gatewright.pins.store import Pins, Seen, Standing
 from gatewright.transport import slices
 from tests.pins.test_pinning import Trail, of, settings, tool, two_servers
 from tests.pins.test_pinning_many import MANY
@@ -94,3 +94,21 @@ async def test_what_another_server_lists_in_between_is_the_look_alike_of_what_wa
     pinning.shelved("a__b", mine)
     assert not any(map(pinning.held, mine))
     assert all("of another server" in pinning.held(one) for one in theirs)
+
+
+async def test_what_nobody_sees_yet_is_judged_in_slices_by_its_length(
+    pinning: Pinning, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each step is written to the disk, and definitions may have a quarter of a megabyte each."""
+    monkeypatch.setattr(slices, "_SLICE_S", 0.0)
+    pinning.adopt(settings(tmp_path))
+    judge, steps = pinning.store.judge, list[int]()
+
+    def counted(server: str, tools: Sequence[Seen], *, ask_first: bool) -> dict[str, Standing]:
+        steps.append(len(tools))
+        return judge(server, tools, ask_first=ask_first)
+
+    monkeypatch.setattr(pinning.store, "judge", counted)
+    await pinning.look_ahead("srv", [tool(f"t{at}", "x" * 100_000) for at in range(5)])
+    await pinning.look_ahead("srv", [tool(f"u{at}") for at in range(7)])
+    assert steps == [2, 2, 1, 5, 2]

@@ -138,3 +138,43 @@ def test_who_is_refused_because_of_a_link_is_told_which_it_is_and_where_it_leads
         f"{data}, which `write` names, is in {tools}/root, where the gateway would find its module root, by {tools} "
         f"(where {tools}/root leads to {tools.parent}); name another folder, or keep that elsewhere"
     )
+
+
+def test_a_link_in_a_package_that_is_reached_by_a_link_leads_to_no_place_to_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`proj/helper` leads to `srv/helper`, whose `sub` leads into a place: who writes there writes `helper.sub`."""
+    project, served, written = tmp_path / "proj", tmp_path / "srv" / "helper", tmp_path / "w"
+    for folder in (project, served, written / "sub", tmp_path / "opt"):
+        folder.mkdir(parents=True)
+    (served / "__init__.py").touch()
+    (written / "current").symlink_to(tmp_path / "opt")
+    (project / "helper").symlink_to(served)
+    monkeypatch.setattr(gateway_code, "_PATH", (*gateway_code._PATH, str(project)))
+    kept = kept_at(project)
+    for target in (written / "sub", written / "current"):
+        (target / "mod.py").touch()
+        (served / "sub").symlink_to(target)
+        assert [*shadowing([kept], [str(written)])] != [], target
+        assert [*shadowing([kept], [str(tmp_path / "data")])] == []
+        (served / "sub").unlink()
+
+
+def test_links_of_one_server_keep_no_other_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by one that leads to all there is, behind another."""
+    project, other = tmp_path / "proj", tmp_path / "other"
+    for folder in (project / "helper" / "data", other, tmp_path / "far"):
+        folder.mkdir(parents=True)
+    (project / "helper" / "__init__.py").touch()
+    (other / "mod.py").touch()
+    (tmp_path / "far" / "root").symlink_to(tmp_path)
+    (project / "helper" / "data" / "x").symlink_to(tmp_path / "far")
+    monkeypatch.setattr(gateway_code, "_PATH", (*gateway_code._PATH, str(project)))
+    data = str(project / "helper" / "data")
+    kept = [*shadowing([kept_at(project)], [data, str(other)])]
+    assert {one.path for one in kept} <= {data}, (
+        "its own place alone: modules are in it, by its link"
+    )
+    covered(other).keep(kept[0])

@@ -37,9 +37,9 @@ def test_a_folder_is_looked_through_up_to_a_count(
     """However large it is, and wherever links in it lead: what is nearest is looked at first, and each folder once."""
     scanned, asked = package_code._scanned, list[str]()
 
-    def counted(folder: str) -> list[os.DirEntry[str]]:
+    def counted(folder: str, most: int | None = None) -> list[os.DirEntry[str]]:
         asked.append(folder)
-        return scanned(folder)
+        return scanned(folder, most)
 
     monkeypatch.setattr(package_code, "_scanned", counted)
     monkeypatch.setattr(package_code, "_ENTRIES", 50)
@@ -82,3 +82,33 @@ def test_links_are_told_in_a_folder_and_in_its_packages(tmp_path: Path) -> None:
     assert "plain/link" not in ways
     for known in (tmp_path, tmp_path.parent, tmp_path / "helper"):
         assert [*symlinks_in(tmp_path, {known})] == [("top",)]
+
+
+def test_what_a_server_may_write_to_is_not_gone_through_for_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its links, also to all there is, say nothing of others, and its files keep no other link from being seen."""
+    for name in ("helper/data", "helper/sub/deep"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "helper" / "__init__.py").touch()
+    (tmp_path / "helper" / "data" / "all").symlink_to(tmp_path)
+    (tmp_path / "helper" / "data" / "alias").symlink_to("../sub/deep")
+    (tmp_path / "helper" / "sub" / "deep" / "late").symlink_to(tmp_path)
+    for at in range(60):
+        (tmp_path / "helper" / "data" / f"{at:02}").mkdir()
+    monkeypatch.setattr(package_code, "_ENTRIES", 50)
+    found = [*symlinks_in(tmp_path, set(), {tmp_path / "helper" / "data"})]
+    assert found == [("helper", "sub", "deep", "late")]
+    # A package that lies in such a place is one.
+    monkeypatch.undo()
+    ways = symlinks_in(tmp_path, set(), {tmp_path.parent})
+    assert "late" in {way[-1] for way in ways}
+
+
+def test_a_folder_with_very_many_files_is_listed_up_to_a_count(
+    tmp_path: Path,
+) -> None:
+    for at in range(30):
+        (tmp_path / f"{at:02}.txt").touch()
+    assert len(package_code._scanned(str(tmp_path), 20)) == 20
+    assert len(package_code._scanned(str(tmp_path))) == 30

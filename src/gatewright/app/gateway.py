@@ -316,8 +316,11 @@ class Gateway:
         check_asked(settings, self.missing)
         hold_secrets(settings)
         whole, can = extended(self.features, settings), extensions_of(self.features)
-        table = await asyncio.to_thread(self._judges.table, whole)  # the last wait before `stage`
-        specs = [word_of(one, self._stopped) for one in specs_of(whole, whole.servers, can)]
+        # The last wait before `stage`. Folders are gone through for what servers may write to.
+        table, found = await asyncio.to_thread(
+            lambda: (self._judges.table(whole), specs_of(whole, whole.servers, can))
+        )
+        specs = [word_of(one, self._stopped) for one in found]
         patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
         try:
             staged = await self.supervisor.stage(

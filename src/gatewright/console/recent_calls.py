@@ -91,8 +91,8 @@ class CallRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def deferred(self) -> bool:
-        """Whether it was refused for now, while a person is asked about it."""
-        return self.reason == DEFERRED
+        """Whether it was refused for now, as a person was asked about it; a call that waited on its connection in vain ends in an error."""
+        return self.decision == "refused" and self.reason == DEFERRED
 
     @property
     def at(self) -> float:

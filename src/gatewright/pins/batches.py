@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from gatewright.call import Tool
 
-__all__ = ["batches", "is_large"]
+__all__ = ["AT_ONCE", "batches", "is_large"]
 
+AT_ONCE = 128 * 1024
 _ONE_AT_ONCE = 16 * 1024
-_ALL_AT_ONCE = 128 * 1024
-"""Bytes of a definition (`_weight`), and of a list of them, that are read where they are, one after the other."""
+"""Bytes of a list of definitions, and of a definition (`_weight`), that are read where they are, one after the other."""
 _BATCH = 256 * 1024
 """Bytes of definitions that are read together."""
 _NO_ASCII = bytes(range(128, 256))
@@ -30,17 +30,19 @@ def _weight(text: bytes) -> int:
 def is_large(batch: Sequence[Tool]) -> bool:
     """Whether reading it takes long enough to be worth an order to a worker."""
     sizes = [_size(tool) for tool in batch]
-    return max(sizes) > _ONE_AT_ONCE or sum(sizes) > _ALL_AT_ONCE
+    return max(sizes) > _ONE_AT_ONCE or sum(sizes) > AT_ONCE
 
 
-def batches(tools: Sequence[Tool]) -> Iterator[list[Tool]]:
-    """As many together as a worker reads in some tenths of a second."""
+def batches(
+    tools: Sequence[Tool], most_bytes: int = _BATCH, most: int | None = None
+) -> Iterator[list[Tool]]:
+    """So many together, until they are more than so many bytes: by default what a worker reads in some tenths of a second."""
     batch: list[Tool] = []
     size = 0
     for tool in tools:
         batch.append(tool)
         size += _size(tool)
-        if size > _BATCH:
+        if size > most_bytes or len(batch) == most:
             yield batch
             batch, size = [], 0
     if batch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
@@ -14,7 +13,7 @@ import msgspec
 from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.config import Settings
-from gatewright.pins.batches import batches, is_large
+from gatewright.pins.batches import AT_ONCE, batches, is_large
 from gatewright.pins.definition import Read, read_definition
 from gatewright.pins.lookalike_tools import lookalikes
 from gatewright.pins.poisoning import without_words
@@ -158,9 +157,14 @@ class Pinning:
             coming.alike = twins_of = await in_slices(self._alike(server, coming.tools))
         fresh = [tool for tool in unknown if tool.target not in shown]
         await in_slices(self.store.rooms.measured(server))
-        for at in range(0, len(fresh), _JUDGED_AT_ONCE):
-            self._take(server, fresh[at : at + _JUDGED_AT_ONCE], twins_of, mode)
-            await asyncio.sleep(0)
+        await in_slices(self._judging(server, fresh, twins_of, mode))
+
+    def _judging(
+        self, server: str, tools: Sequence[Tool], alike: Mapping[str, str], mode: Mode
+    ) -> Generator[None, None, None]:
+        for few in batches(tools, AT_ONCE, _JUDGED_AT_ONCE):  # each is written to the disk
+            self._take(server, few, alike, mode)
+            yield
 
     def _reading(self, tools: Sequence[Tool]) -> Generator[None, None, None]:
         for tool in tools:
@@ -351,11 +355,10 @@ class Pinning:
         twins_of = (yield from self._alike(server, tools)) if some and self._judges(server) else {}
         if self._shelves.get(server, ()) is not tools:
             return True
-        for at in range(0, len(some), _AGAIN_AT_ONCE):
+        for few in batches(some, AT_ONCE, _AGAIN_AT_ONCE):
             # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.
             if not self._judges(server):
                 return False
-            few = some[at : at + _AGAIN_AT_ONCE]
             self._take(server, few, twins_of, self._modes[server])
             due.difference_update(tool.target for tool in few)
             yield

@@ -29,7 +29,7 @@ from gatewright.servers.module_names import (
     module_name,
     offered,
 )
-from gatewright.servers.package_code import is_code, symlinks_in
+from gatewright.servers.package_code import is_code, lineage, symlinks_in
 from gatewright.transport.isolation.lookups import steps
 from gatewright.transport.isolation.rules import CannotIsolate, Kept, real_path
 from gatewright.validators.registry import plugged
@@ -160,9 +160,9 @@ def _entries(one: Kept, changed: Set[Path], known: Set[Path]) -> dict[str, set[t
     folder = real_path(one.path)
     for parts in _inside(folder, changed) if not one.whole else ():
         found.setdefault(parts[0], set()).add(parts[1:])
-    for entry, *way in symlinks_in(folder, known):
+    for entry, *way in symlinks_in(folder, known, changed):
         link = folder.joinpath(entry, *way)
-        if way and not changed.isdisjoint(_above(link.parent) - _above(folder / entry)):
+        if way and not changed.isdisjoint(lineage(link.parent) - lineage(folder / entry)):
             continue  # it lies in a place itself: no server's link decides for another
         inside = {(*way, *inner) for inner in _inside(real_path(link), changed)}
         if _is_changed(link, changed):
@@ -170,12 +170,6 @@ def _entries(one: Kept, changed: Set[Path], known: Set[Path]) -> dict[str, set[t
         if inside:
             found.setdefault(entry, set()).update(inside)
     return found
-
-
-def _above(path: Path) -> set[Path]:
-    """It and the folders that it is in."""
-    real = real_path(path)
-    return {real, *real.parents}
 
 
 def _inside(folder: Path, changed: Set[Path]) -> Iterator[tuple[str, ...]]:
@@ -186,8 +180,11 @@ def _is_changed(link: Path, changed: Set[Path]) -> bool:
     """It leads to a place to write to, into one, or by way of one: who changes what is there decides where it leads."""
     if real_path(link) in changed:
         return True
+    own = (
+        real_path(link.parent) / link.name
+    )  # the folder that it is in may be reached by a link as well
     with contextlib.suppress(CannotIsolate):  # in a circle, or it is being replaced
-        on_the_way = dropwhile(lambda one: one.path != link, steps(link))
+        on_the_way = dropwhile(lambda one: one.path != own, steps(own))
         return any(
             not changed.isdisjoint(step.path.parents) for step in islice(on_the_way, 1, None)
         )

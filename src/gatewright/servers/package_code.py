@@ -10,15 +10,16 @@ import contextlib
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from importlib.machinery import all_suffixes
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 
 from gatewright.servers.module_names import COMPILED, listed, module_name
+from gatewright.transport.isolation.rules import real_path
 
-__all__ = ["is_code", "symlinks_in"]
+__all__ = ["is_code", "lineage", "symlinks_in"]
 
 _ENTRIES = 10_000
 """So many are looked at in a folder and those in it, for modules: more than that is data."""
@@ -70,9 +71,18 @@ def _has_modules(place: Path) -> bool:
     return any(_is_module(one.name) and "." not in module_name(one.name) for one in _entries(str(place)))  # fmt: skip
 
 
-def symlinks_in(folder: Path, known: Set[Path]) -> Iterator[tuple[str, ...]]:
+def lineage(path: Path) -> set[Path]:
+    """It and the folders that it is in."""
+    real = real_path(path)
+    return {real, *real.parents}
+
+
+def symlinks_in(
+    folder: Path, known: Set[Path], changed: Set[Path] = frozenset()
+) -> Iterator[tuple[str, ...]]:
     """The way to each link in a folder of modules, and in the packages that are in it, as imports follow them; not in those packages that are
-    known to be nobody's to change, or are in such a folder: they are many."""
+    known to be nobody's to change, or are in such a folder: they are many. What lies in a place that is `changed` by a server is not gone
+    through: its links decide for nobody else, and its files keep no other from being looked at."""
     packages = list[str]()
     is_known = not known.isdisjoint((folder, *folder.parents))
     for one in _scanned(str(folder)):
@@ -81,9 +91,11 @@ def symlinks_in(folder: Path, known: Set[Path]) -> Iterator[tuple[str, ...]]:
         path = folder / one.name
         if not is_known and "." not in one.name and path not in known and _has_init(path):
             packages.append(one.path)
-    for one in (entry for package in packages for entry in _entries(package)):
-        if _is_symlink(one):
-            yield Path(one.path).relative_to(folder).parts
+    for package in packages:
+        own = lineage(Path(package))
+        for one in _entries(package, lambda path, own=own: changed.isdisjoint(lineage(path) - own)):  # type: ignore[misc]
+            if _is_symlink(one):
+                yield Path(one.path).relative_to(folder).parts
 
 
 def _is_symlink(entry: os.DirEntry[str]) -> bool:
@@ -93,19 +105,21 @@ def _is_symlink(entry: os.DirEntry[str]) -> bool:
     return False
 
 
-def _entries(place: str) -> Iterator[os.DirEntry[str]]:
-    """Of a folder and those in it that may be packages, the nearest first, links followed, each folder once."""
-    return islice(_walked(place), _ENTRIES)
+def _entries(
+    place: str, enters: Callable[[Path], bool] = lambda _: True
+) -> Iterator[os.DirEntry[str]]:
+    """Of a folder and those in it that may be packages and may be entered, the nearest first, links followed, each folder once."""
+    return islice(_walked(place, enters), _ENTRIES)
 
 
-def _walked(place: str) -> Iterator[os.DirEntry[str]]:
+def _walked(place: str, enters: Callable[[Path], bool]) -> Iterator[os.DirEntry[str]]:
     todo, seen = deque([place]), {_folder(place)}
     while todo:
-        for one in _scanned(todo.popleft()):
+        for one in _scanned(todo.popleft(), _ENTRIES):
             yield one
             if "." not in one.name and one.name != COMPILED:
                 found = _folder(one.path)
-                if found is not None and found not in seen:
+                if found is not None and found not in seen and enters(Path(one.path)):
                     seen.add(found)
                     todo.append(one.path)
 
@@ -119,10 +133,10 @@ def _folder(path: str) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
 
-def _scanned(folder: str) -> list[os.DirEntry[str]]:
-    """None where this user may not look. What an entry is, the listing itself says of most."""
+def _scanned(folder: str, most: int | None = None) -> list[os.DirEntry[str]]:
+    """At most so many; none where this user may not look. What an entry is, the listing itself says of most."""
     try:
         with os.scandir(folder) as found:
-            return sorted(found, key=attrgetter("name"))
+            return sorted(islice(found, most), key=attrgetter("name"))
     except OSError:
         return []

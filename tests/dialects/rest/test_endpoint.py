@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import json
 import threading
@@ -12,6 +11,7 @@ import pytest
 
 from gatewright.call import Answer, Caller, Failure, Refusal, Target, Tool
 from gatewright.mcp.wire import jsonrpc
+from gatewright.transport.thread_turns import ThreadTurns
 from tests.dialects.client import Answered, within
 from tests.dialects.house import ANN, House, text
 from tests.dialects.steps import Hang
@@ -294,14 +294,14 @@ async def test_what_is_made_of_one_long_definition_is_made_beside_everything_els
     async with House() as house:
         house.script.does("tools/list", Answer(listed, own=True))
         threads: list[bool] = []
-        beside = asyncio.to_thread
+        beside = ThreadTurns.run
 
-        async def count(work: Any, *given: Any) -> Any:
+        async def count(turns: ThreadTurns, work: Any) -> Any:
             threads.append(True)
             monkeypatch.setattr(jsonrpc, "encode", note)
-            return await beside(work, *given)
+            return await beside(turns, work)
 
-        monkeypatch.setattr(asyncio, "to_thread", count)
+        monkeypatch.setattr(ThreadTurns, "run", count)
         assert (await get(house, path)).status == 200
     assert threads == [True] * (members > 1)
     if members > 1 and path != "/docs":

@@ -31,3 +31,11 @@ def test_a_circle_of_links_leads_somewhere(tmp_path: Path) -> None:
     assert real_path(tmp_path / "b" / "c").name == "c"
     (tmp_path / "one").symlink_to(tmp_path)
     assert real_path(str(tmp_path / "one")) == tmp_path.resolve()
+
+
+def test_more_links_than_python_follows_lead_nowhere(tmp_path: Path) -> None:
+    """No system follows as many, and no other server fails to start by them."""
+    (tmp_path / "0").touch()
+    for at in range(1, 1_200):
+        (tmp_path / str(at)).symlink_to(str(at - 1))
+    assert real_path(tmp_path / "1199") in (tmp_path / "1199", tmp_path / "0")

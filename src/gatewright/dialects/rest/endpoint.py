@@ -11,7 +11,6 @@ describes is what the caller may call. Errors are HTTP's statuses with ggen's er
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import logging
 from collections.abc import Callable, Coroutine, Generator, Mapping
@@ -35,6 +34,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.mcp.wire.versions import METHODS
 from gatewright.transport.slices import in_slices
+from gatewright.transport.thread_turns import ThreadTurns
 
 __all__ = ["Rest"]
 
@@ -120,6 +120,7 @@ class Rest:
         self._shown = shown
         self._now = now
         self._calls = OneShotCalls(front, shown, _DOOR)
+        self._making = ThreadTurns()
         self.routes = Routes(find=self._find, resource=self._resource)
         """`/tools`, `/docs` and the other paths of this door, and those below `/profiles/NAME`."""
 
@@ -292,7 +293,7 @@ class Rest:
         def made() -> bytes:
             return jsonrpc.encode(document.document(found[0], base=base, anonymous=anonymous))
 
-        await send_pieces(http.send, await _beside(found[1], made), 200, _PRIVATE)
+        await send_pieces(http.send, await self._beside(found[1], made), 200, _PRIVATE)
 
     async def _catalogue(self, http: _Request, who: Who, _: str) -> None:
         # Only who asks for it pays for loading what authors use.
@@ -305,15 +306,20 @@ class Rest:
         def made() -> bytes:
             return jsonrpc.encode(catalogue(found[0], now=self._now()))
 
-        await send_pieces(http.send, await _beside(found[1], made), 200, _PRIVATE)
+        await send_pieces(http.send, await self._beside(found[1], made), 200, _PRIVATE)
 
     async def _page(self, http: _Request, who: Who | None) -> None:
         found = ([], 0) if who is None else await self._tools(http, who)
         if found is not None:
             made = partial(api_page, found[0], known=who is not None)
-            body, headers = await _beside(found[1], made)
+            body, headers = await self._beside(found[1], made)
             kind = b"text/html; charset=utf-8"
             await send_plain(http.send, 200, body, (*headers, *_PRIVATE), content_type=kind)
+
+    async def _beside(self, size: int, make: Callable[[], _T]) -> _T:
+        """What is made of definitions of so many bytes; of many in a thread, since that takes long enough to hold up others, and one such
+        after the other, as each takes turns with the loop."""
+        return await self._making.run(make) if size > _MANY_BYTES else make()
 
 
 def _each(listed: bytes) -> Generator[None, None, list[msgspec.Raw]]:
@@ -340,11 +346,6 @@ def _named(listed: bytes, name: str) -> Generator[None, None, bytes | None]:
         if number % _A_STEP == 0:
             yield
     return None
-
-
-async def _beside(size: int, make: Callable[[], _T]) -> _T:
-    """What is made of definitions of so many bytes; of many in a thread, since that takes long enough to hold up others."""
-    return await asyncio.to_thread(make) if size > _MANY_BYTES else make()
 
 
 def _inbound(method: str, http: HttpRequest, **params: Any) -> Inbound:

@@ -76,5 +76,9 @@ def file_name(server: str) -> str:
 
 
 def real_path(path: str | Path) -> Path:
-    """Where links lead. `Path.resolve` raises where they lead in a circle, and anybody who may write somewhere can make one."""
-    return Path(os.path.realpath(path))
+    """Where links lead. `Path.resolve` raises where they lead in a circle, and anybody who may write somewhere can make one. A path with more
+    links than Python follows is given as it is: no system follows as many (ELOOP), so nobody gets anywhere by it."""
+    try:
+        return Path(os.path.realpath(path))
+    except RecursionError:  # until Python 3.12 a call for each link
+        return Path(path).absolute()
