@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 from collections import defaultdict
 from collections.abc import Generator
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.mcpx import batches
 from gatewright.mcpx import topic as room_module
 from gatewright.mcpx.batches import Batch, Message
 from gatewright.mcpx.topic import Member, Room
@@ -200,42 +200,51 @@ def test_welcomes_that_wait_for_what_is_on_its_way_leave_together(
     places[0][0].say(chat(places[0][0], "1"))
     table.turn()
     newcomers = [table.join(f"new-{number}")[1] for number in range(50)]
-    batches: list[int] = []
+    sizes: list[int] = []
 
     class Counting(Chair):
         def deliver(self, batch: Batch) -> None:
-            batches.append(len(batch))
+            sizes.append(len(batch))
             super().deliver(batch)
 
     places[149][0].member.seat = seat = Counting()
     table.settle()
     assert seat.kinds == ["chat", *["system/presence"] * 50]
-    assert batches == [1, 50]
+    assert sizes == [1, 50]
     assert [one.kinds[0] for one in newcomers] == ["system/welcome"] * 50
 
 
-def test_what_was_written_is_kept_no_longer() -> None:
+def test_what_was_written_is_kept_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of a thousand members may have a batch of its own, of a megabyte."""
-    alive: list[int] = []
+    written = [0, 0]  # now, and at most
+
+    class Counted(Batch):
+        __slots__ = ()
+
+        def __del__(self) -> None:
+            written[0] -= self._frames is not None
 
     class Writer(Chair):
         def deliver(self, batch: Batch) -> None:
             batch.frames(bytes)
-            written = [one for one in gc.get_objects() if isinstance(one, Batch) and one._frames]
-            alive.append(len(written))
+            written[0] += 1
+            written[1] = max(written)
+            super().deliver(batch)
 
     table = Table(**UNLIMITED)
     places = _full(table, "t", 1)
-    for number in range(20):
-        table.hub.join(Identity(f"w{number}", FULL), "t", Writer())
+    writers = [Writer() for _ in range(20)]
+    for number, writer in enumerate(writers):
+        table.hub.join(Identity(f"w{number}", FULL), "t", writer)
         table.hub.prefer(f"w{number}", mode="directed")
     table.settle()
-    alive.clear()
+    monkeypatch.setattr(batches, "Batch", Counted)
+    written[:] = [0, 0]
     for number in range(20):
         places[0][0].say(chat(places[0][0], "x", to=[f"w{number}"]))
     table.settle()
-    assert len(alive) == 20
-    assert max(alive) <= 2
+    assert [one.kinds[-1] for one in writers] == ["chat"] * 20
+    assert 0 < written[1] <= 2
 
 
 def test_a_room_whose_step_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
