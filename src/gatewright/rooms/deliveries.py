@@ -146,9 +146,8 @@ class Deliveries:
         found = yield from room.flush()
         found.reverse()
         while found:
-            batch, members = (
-                found.pop()
-            )  # what was written is kept no longer: a thousand members may each have a batch of a megabyte
+            # What was written is kept no longer: a thousand members may each have a batch of a megabyte.
+            batch, members = found.pop()
             few = _AT_ONCE if len(members) > 1 and batch.weight <= _SMALL_BYTES else 1
             for start in range(0, len(members), few):
                 for member in members[start : start + few]:
