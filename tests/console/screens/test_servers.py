@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -173,7 +174,9 @@ def test_states_that_no_record_has_are_part_of_the_history(api: Api) -> None:
     api.post("/servers/demo/drain")
     eventually(lambda: bool(api.get("/servers/demo")["row"]["state"] == "disconnected"))
     api.post("/servers/demo/start")
-    found = [one["state"] for one in api.get("/servers/demo/history")["steps"] if one["state"]]
+    steps = api.get("/servers/demo/history")["steps"]
+    # Of each that follows itself one: the connection that was drained may come back in the moment before another takes its place.
+    found = [state for state, _ in groupby(one["state"] for one in steps if one["state"])]
     assert found[:3] == ["connected", "disconnected", "draining"]
 
 
