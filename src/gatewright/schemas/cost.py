@@ -20,16 +20,18 @@ from gatewright.schemas.graph import Graph, Schema, UnusableSchema
 from gatewright.schemas.keyword_costs import Costs, costs_of
 from gatewright.schemas.value_size import size_of
 
-__all__ = ["AT_ONCE", "BUDGET", "Cost", "Load", "Weights", "cost_of"]
+__all__ = ["BUDGET", "Cost", "Load", "Weights", "cost_of"]
 
-AT_ONCE = 2_000_000
-"""Evaluations for one value on the event loop, about 30 ms; of a schema more along one path are never made."""
+_ON_LOOP = 400_000
+"""Evaluations for one value on the event loop, about 6 ms: one that does not fit is gone through three times to say why."""
+_MOST = 2_000_000
+"""Of a schema more along one path are never made; of its texts no more on the event loop, which hardly any value takes."""
 BUDGET = 64_000_000
 """Evaluations for one value anywhere, about a second."""
 VALUE_DEPTH = 128
 """Deeper values are not checked; requests may have 64 levels."""
 _CHEAP = 16
-"""Up to this weight a value within `limits.values` (50,000) stays within `AT_ONCE`, so it is not measured."""
+"""Up to this weight a value within `limits.values` (50,000) stays within a dozen milliseconds, so it is not measured."""
 _EDGES_EACH = 5
 """References and parts, for each subschema that a schema may have."""
 _ROUNDS = 16
@@ -60,6 +62,11 @@ class Load(NamedTuple):
     """Evaluations for its texts, if the worst of them meet the worst patterns: true of hardly any."""
     errors: int
     """Errors that are made if nothing fits: 10 µs each."""
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether that is too much for the event loop."""
+        return self.work > _ON_LOOP or self.work + self.text > _MOST
 
 
 class Cost:
@@ -173,7 +180,7 @@ class Weights:
                 for own, above, active in zip(self._own, before, self._active, strict=True)
             ]
             costs = Costs(*(kind[self._root] for kind in self._above))
-            if costs.work > AT_ONCE:
+            if costs.work > _MOST:
                 self._ends = False
                 return
             self.found.append(costs)

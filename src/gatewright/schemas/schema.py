@@ -16,7 +16,7 @@ import jsonschema_rs
 import msgspec
 
 from gatewright.mcp.wire.jsonrpc import Num
-from gatewright.schemas.cost import AT_ONCE, BUDGET, Load, cost_of
+from gatewright.schemas.cost import BUDGET, Load, cost_of
 from gatewright.schemas.graph import UnusableSchema
 from gatewright.schemas.json_pointers import pointer
 from gatewright.schemas.member_names import SchemaNames
@@ -92,7 +92,7 @@ class CompiledSchema:
             load = self._load(value)
             if load is None:
                 return Objection("", "too_costly", _TOO_COSTLY)
-            if at_once and load.work + load.text > AT_ONCE:
+            if at_once and load.takes_long:
                 raise TakesLongError
             error = self._first(value, load, at_once)
         if error is not None:
@@ -117,7 +117,7 @@ class CompiledSchema:
         load = self._load(value)
         if load is None:
             return [Violation((), "too_costly", None, _TOO_COSTLY)]
-        if at_once and load.work + load.text > AT_ONCE:
+        if at_once and load.takes_long:
             raise TakesLongError
         if not self._may_tell(value, load, at_once):
             only = self._first(value, load, at_once)
