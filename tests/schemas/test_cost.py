@@ -152,6 +152,6 @@ def test_what_is_unevaluated_is_found_out_by_judging_the_parts_once_more(
 
 def test_what_is_gone_through_again_and_again_is_no_work_for_the_event_loop() -> None:
     """One that does not fit is gone through three times. What texts may cost at worst hardly any do."""
-    assert not Load(work=400_000, text=1_600_000, errors=0).takes_long
-    assert Load(work=400_001, text=0, errors=0).takes_long
+    assert not Load(work=1_100_000, text=900_000, errors=0).takes_long
+    assert Load(work=1_100_001, text=0, errors=0).takes_long
     assert Load(work=0, text=2_000_001, errors=0).takes_long
