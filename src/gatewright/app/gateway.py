@@ -316,10 +316,8 @@ class Gateway:
         check_asked(settings, self.missing)
         hold_secrets(settings)
         whole, can = extended(self.features, settings), extensions_of(self.features)
-        # The last wait before `stage`. Folders are gone through for what servers may write to.
-        table, found = await asyncio.to_thread(
-            lambda: (self._judges.table(whole), specs_of(whole, whole.servers, can))
-        )
+        found = await asyncio.to_thread(specs_of, whole, whole.servers, can)
+        table = await asyncio.to_thread(self._judges.table, whole)  # the last wait before `stage`
         specs = [word_of(one, self._stopped) for one in found]
         patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
         try:
@@ -344,9 +342,8 @@ class Gateway:
         settings, held_s = table.settings, HELD_S + self.settings.approvals.hold_s
         made, former = self._judge_by(table, fleet)
         self._own_urls.adopt(settings)
-        terms = terms_of(settings, made.authenticate, self.now.protected)
+        self.front.adopt(terms := terms_of(settings, made.authenticate, self.now.protected))
         self.supervisor.switch(fleet, self._running.until(former), held_s, terms.info)
-        self.front.adopt(terms)
         self.app.adopt(guard_of(settings), frozenset(settings.profiles))
         for one in self.features:
             one.adopt(settings)
