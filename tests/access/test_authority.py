@@ -188,7 +188,7 @@ async def test_a_database_that_fails_while_grants_are_bound_is_said_once(
     other.close()
     world.offer("one")
 
-    def failing(*_: object) -> None:
+    def failing(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as broken:

@@ -118,6 +118,12 @@ def test_a_grant_is_bound_to_one_definition_once(issued: Issued) -> None:
         ("write", None),
     ]
     assert [one.tool for one in issued.unbound()] == ["write"]
+    # Given anew meanwhile, by another process: it is for what the tool is by then.
+    (write,) = issued.unbound()
+    issued.bind(write.key, "d1", granted_at=write.granted_at - 1)
+    assert issued.unbound() == [write]
+    issued.bind(write.key, "d1", granted_at=write.granted_at)
+    assert issued.unbound() == []
 
 
 def test_an_expired_grant_is_still_shown_to_the_operator(issued: Issued, clock: Clock) -> None:

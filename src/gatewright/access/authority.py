@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -89,21 +89,22 @@ class Authority:
     def _bind(self) -> None:
         """A grant of a tool is for what the tool is when the gateway first sees both. Of many grants in slices, the first at once: each
         that is bound is a digest and a transaction."""
-        if self._binding is None:
-            self._binding = self._bound()
-            begun(self._binding)
-
-    def _bound(self) -> Generator[None, None, None]:
+        if self._binding is not None:
+            return
         # As the tools are now: what a server lists while others are bound gets no grant that was given before.
         unbound = ((one, self._tool(one.server, one.tool)) for one in self._issued.unbound())
-        found = [(grant, tool.definition) for grant, tool in unbound if tool is not None]
+        found = [(grant, tool) for grant, tool in unbound if tool is not None]
+        if found:
+            self._binding = self._bound(found)
+            begun(self._binding)
+
+    def _bound(self, found: Sequence[tuple[Grant, Tool]]) -> Generator[None, None, None]:
         try:
-            for grant, definition in found:
-                digest = yield from digest_steps(definition)
-                if self._issued.is_unbound(
-                    grant
-                ):  # else it was taken back, or given anew, meanwhile
-                    self._issued.bind(grant.key, digest)
+            for grant, tool in found:
+                digest = yield from digest_steps(tool.definition)
+                # Else it was taken back, or given anew, meanwhile.
+                if self._issued.is_unbound(grant):
+                    self._issued.bind(grant.key, digest, granted_at=grant.granted_at)
                 yield
         except StoreError as problem:
             if repr(problem) != self._told:  # once, and not four times a second

@@ -120,15 +120,15 @@ class Issued:
         """Whether this very word still is one of those."""
         return self._unbound.get(grant.key) == grant
 
-    def bind(self, key: Key, digest: str) -> None:
+    def bind(self, key: Key, digest: str, *, granted_at: float | None = None) -> None:
         """From now on a word counts for this definition of its tool alone. One that names a
-        definition already keeps it. Raises `StoreError`."""
+        definition already keeps it, and so does one that was given at another time than `granted_at`. Raises `StoreError`."""
         with self._rows.changing():
             bound = self._rows.execute(
                 # Only once: a server that changes its definition must not get a grant bound to the new one.
                 f"UPDATE grants SET tool_digest = ? WHERE {_KEY} AND tool_digest IS NULL "  # noqa: S608
-                f"RETURNING {_COLUMNS}",
-                (digest, *_spelled(key)),
+                f"AND granted_at = coalesce(?, granted_at) RETURNING {_COLUMNS}",
+                (digest, *_spelled(key), granted_at),
             ).fetchone()
             self._rows.step()  # an older copy would bind the word to something else
         if bound is None:  # another process was faster

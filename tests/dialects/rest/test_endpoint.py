@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import json
 import threading
@@ -350,3 +351,30 @@ async def test_an_answer_that_breaks_when_its_call_ran_is_not_to_be_asked_for_ag
         said = await house.post(b"{}", path="/tools/echo")
     assert said.status == 422
     assert said.json["error"]["data"]["retryable"] is False
+
+
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json"])
+async def test_what_nobody_waits_for_any_more_is_not_made(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents are made one after the other: whoever asks, leaves and asks again has nobody wait behind all of these."""
+    schema = {"properties": {f"p{n}": {"type": "integer"} for n in range(2000)}}
+    listed = jsonrpc.encode({"tools": [{"name": "one", "inputSchema": schema}]})
+    turns: list[ThreadTurns] = []
+    beside = ThreadTurns.run
+
+    async def count(self: ThreadTurns, work: Any) -> Any:
+        turns.append(self)
+        return await beside(self, work)
+
+    monkeypatch.setattr(ThreadTurns, "run", count)
+    async with House() as house:
+        house.script.does("tools/list", Answer(listed, own=True))
+        await get(house, path)
+        async with turns[0]._turn:
+            wire = house.open(method="GET", path=path, headers={"content-type": None})
+            while len(turns) < 2:
+                await asyncio.sleep(0)
+            wire.leave()
+            await within(wire.task)
+        assert not turns[0]._turn.locked()

@@ -168,7 +168,7 @@ class Rest:
         )
         if path == "/docs" and method in ("GET", "HEAD"):
             who = None if isinstance(caller, Refusal) else Who(caller, credential, profile)
-            await self._page(http, who)
+            await unless_gone(http, self._page(http, who))
             return
         served = self._route(path)
         if method not in served:
