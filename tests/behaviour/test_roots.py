@@ -27,7 +27,17 @@ def rooted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         server("rooted", "each", share="session"),
     )
     with running(tmp_path_factory.mktemp("rooted"), config(*servers)) as gateway:
+        asyncio.run(_known(gateway))
         yield gateway
+
+
+async def _known(gateway: Gateway) -> None:
+    """Wait until each has asked on the connection that all share: a call before that waits for no roots of a server of which nobody knows
+    that it wants any."""
+    async with asyncio.timeout(20), host(gateway, SESSIONS[0]) as plain:
+        for ident in ("rooted", "slow"):
+            while not json.loads(await plain.text(f"{ident}__allowed"))["asked"]:
+                await asyncio.sleep(0.02)
 
 
 def having(name: str) -> Answerer:
