@@ -69,6 +69,10 @@ class _Request:
         """Whether somebody is named in it who has not come in since."""
         return chair.name in self.to and self.here.get(chair.name) == chair.turn
 
+    def is_of(self, chair: Chair) -> bool:
+        """Whether somebody asked it who has not left since: whoever is called so next is another."""
+        return chair.name == self.asker and self.here.get(chair.name) == chair.turn
+
 
 class _Line:
     """The connection of somebody who sits somewhere."""
@@ -280,7 +284,7 @@ class Rooms:
         about_ = self.asks[found.chair.topic].get(found.about)
         to = set(found.to)
         if to and about_ is not None and about_.proposed is not None:
-            to.add(about_.asker)
+            to.update(one.name for one in self.seated(found.chair.topic) if about_.is_of(one))
         return [
             one
             for one in self.seated(found.chair.topic)
