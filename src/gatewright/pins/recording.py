@@ -1,4 +1,4 @@
-"""`write_down`: puts each step of the pins that the audit trail does not have yet into it; who took it, of which tool and why."""
+"""`write_down`: writes pending pin changes (accepted, refused, held back, …) to the audit trail, each with tool, digest and operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Deliveries`: when what waits in rooms leaves, and its way to the seats: few members a step, all rooms of a hub in one slice of a turn.
+"""`Deliveries`: sends what waits in rooms to their members, when it is due, in time slices that all rooms of a hub share.
 
 What waits in a room leaves together, once in a turn of the event loop, so that sixteen messages for a thousand readers are a
 thousand writes and not sixteen thousand. How long it takes to write to all of them is bounded by time: rooms with something on its

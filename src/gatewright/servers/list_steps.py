@@ -1,4 +1,4 @@
-"""`seen_items`, `made_list`: one profile's list in steps: which items a caller sees, by number; then its JSON text. All of one view's items."""
+"""`seen_items`, `made_list`: makes the JSON of one list (`tools/list`, …) in steps: first which items a caller may see, then their text."""
 
 from __future__ import annotations
 
