@@ -36,8 +36,6 @@ WORDS = (
 )
 PRESETS = {name: prepare({"allow": [name]}) for name in ("inspect", "develop")}
 NAMES = sorted(table().entries)
-_PAIRS = tuple(pairwise((*WORDS, WORDS[0])))
-_A_FEW = 8
 
 
 def judged(sandbox: Sandbox, words: list[str]) -> str | None:
@@ -48,18 +46,12 @@ def judged(sandbox: Sandbox, words: list[str]) -> str | None:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_program_reads_words_that_say_little(preset: str) -> None:
-    """All of them, once for each line of the table, and for each name that a function of its own reads. Other names of a line are read by
-    the same options: each has every eighth of these words, the next one others."""
-    sandbox, entries = PRESETS[preset], table().entries
+    sandbox = PRESETS[preset]
     assert len(NAMES) > 1000
-    read = set()
-    for number, name in enumerate(NAMES):
-        whole = entries[name].special or id(entries[name]) not in read
-        read.add(id(entries[name]))
-        for one, other in _PAIRS if whole else _PAIRS[number % _A_FEW :: _A_FEW]:
+    for name in NAMES:
+        for one, other in pairwise((*WORDS, WORDS[0])):
             judged(sandbox, [*name.split(), one])
             judged(sandbox, [*name.split(), "a", one, other])
-    assert len(read) > 500
 
 
 def test_what_folders_values_and_jobs_multiply_is_bounded() -> None:
