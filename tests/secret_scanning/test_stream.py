@@ -188,7 +188,7 @@ def test_a_stream_full_of_hints_is_looked_at_a_bounded_number_of_times(
 ) -> None:
     counting = Counting()
     stream = Stream(counting, lambda rule, _: rule.encode())
-    text = (f"password: hunter2x9z!{between}" * 2000)[:40_000]
+    text = (f"password: hunter2x9z!{between}" * 6000)[:120_000]
     for at in range(0, len(text), size):
         stream.feed(text[at : at + size])
     assert counting.found <= 10 * len(text) + 64 * 1024
